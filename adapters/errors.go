@@ -1,0 +1,76 @@
+package adapters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind classifies an error once, at the boundary where the vendor's codes are known.
+type Kind string
+
+// The kinds of error.
+const (
+	KindPermanent    Kind = "permanent"    // the same request will fail again
+	KindTransient    Kind = "transient"    // worth another try
+	KindRateLimited  Kind = "rate-limited" // worth another try after RetryAfter
+	KindUnauthorised Kind = "unauthorised"
+	KindNotFound     Kind = "not-found"
+	KindUnsupported  Kind = "unsupported"
+	KindInvalid      Kind = "invalid-argument"
+	KindTimeout      Kind = "timeout"  // the deadline of the call passed
+	KindCanceled     Kind = "canceled" // the caller gave up
+)
+
+// Error is what every adapter returns. Its text must not hold secrets; the redacting wrapper is the second net.
+type Error struct {
+	Adapter    string
+	Op         string // the method, lower case: "search"
+	Kind       Kind
+	RetryAfter time.Duration // 0: the backend named no wait
+	Err        error
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s: %s: %v", e.Adapter, e.Op, e.Kind, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Is makes errors.Is(err, ErrUnsupported) and the like hold by kind.
+func (e *Error) Is(target error) bool {
+	kind, ok := target.(kindError)
+	return ok && e.Kind == Kind(kind)
+}
+
+type kindError Kind
+
+func (k kindError) Error() string { return string(k) }
+
+// Sentinels, one for each kind that a caller may want to tell apart with errors.Is.
+var (
+	ErrNotFound     error = kindError(KindNotFound)
+	ErrUnsupported  error = kindError(KindUnsupported)
+	ErrInvalid      error = kindError(KindInvalid)
+	ErrUnauthorised error = kindError(KindUnauthorised)
+	ErrClosed             = errors.New("adapter is closed")
+)
+
+// NewError wraps err for the adapter and operation. An err that is already an *Error is returned as it is; a cancelled or
+// expired context takes its own kind whatever kind is given.
+func NewError(adapter, op string, kind Kind, err error) *Error {
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.DeadlineExceeded):
+		kind = KindTimeout
+	case errors.Is(err, context.Canceled):
+		kind = KindCanceled
+	}
+	return &Error{Adapter: adapter, Op: op, Kind: kind, Err: err}
+}
+
+// KindOf returns the kind of err: that of an *Error in its chain, else by its context, else permanent.
+func KindOf(err error) Kind { return NewError("", "", KindPermanent, err).Kind }

@@ -1,0 +1,3 @@
+module github.com/culprit-rag/culprit
+
+go 1.26

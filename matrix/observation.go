@@ -1,0 +1,366 @@
+package matrix
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Observations is everything that was recorded from outside for one case. Nothing here is recomputed; everything else is
+// derived from it.
+type Observations struct {
+	Store      StoreFacts  `json:"store"`
+	Retrievals []Retrieval `json:"retrievals"` // in the order of the plan
+	Trials     []Trial     `json:"trials"`     // in the order of the plan, then by repetition
+}
+
+// Text is a recorded text. As JSON it is only the reference to the blob that holds it; Value is what the blob holds.
+type Text struct {
+	Ref   string // "sha256:<hex>", "" for no text
+	Value string
+}
+
+// NewText records s.
+func NewText(s string) Text { return Text{Ref: DigestBytes([]byte(s)), Value: s} }
+
+// Withheld reports whether the text exists but is not at hand, as in a redacted bundle.
+func (t Text) Withheld() bool { return t.Ref != "" && t.Value == "" && t.Ref != emptyRef }
+
+var emptyRef = DigestBytes(nil)
+
+// MarshalJSON writes the reference.
+func (t Text) MarshalJSON() ([]byte, error) { return json.Marshal(t.Ref) }
+
+// UnmarshalJSON reads a reference; the value is filled in by [Observations.Texts].
+func (t *Text) UnmarshalJSON(data []byte) error {
+	t.Value = ""
+	return json.Unmarshal(data, &t.Ref)
+}
+
+// IsZero reports whether there is no text, for omitzero.
+func (t Text) IsZero() bool { return t.Ref == "" }
+
+// Status says how a call or trial ended.
+type Status string
+
+// The statuses. Only StatusOK is scored; the others leave the matrix first.
+const (
+	StatusOK        Status = "ok"
+	StatusError     Status = "error"     // provider or store error, timeout, refused connection
+	StatusFiltered  Status = "filtered"  // blocked by the provider
+	StatusTruncated Status = "truncated" // stopped at the output limit
+	StatusNotRun    Status = "not_run"   // its condition did not hold, or the run ended first; Reason says which
+)
+
+// CallError is a failed call as it may be shown: no secrets, no URLs with credentials.
+type CallError struct {
+	Kind    string `json:"kind"` // a kind of adapters.Error
+	Message string `json:"message"`
+}
+
+// Hit is one returned item at one boundary. Score is nil where the backend gave none.
+type Hit struct {
+	Rank     int                 `json:"rank"` // from 1
+	ID       string              `json:"id"`
+	Source   string              `json:"source,omitempty"`
+	Revision string              `json:"revision,omitempty"`
+	Score    *Decimal            `json:"score,omitempty"`
+	Text     Text                `json:"text"`
+	Access   []string            `json:"access,omitempty"`
+	Metadata map[string][]string `json:"metadata,omitempty"`
+	// InputTruncated is set by a reranker that tells that it did not read the whole text.
+	InputTruncated bool `json:"input_truncated,omitempty"`
+}
+
+// Retrieval is one retrieval: what was asked, what came back, and what reranking made of it.
+type Retrieval struct {
+	CallKey        string     `json:"call_key"`
+	Cell           CellID     `json:"cell"`
+	Query          string     `json:"query"`           // the question as typed
+	QueryEffective string     `json:"query_effective"` // as the store received it
+	Mode           string     `json:"mode"`
+	K              int        `json:"k"`
+	Depth          int        `json:"depth"`
+	Filter         Filter     `json:"filter,omitempty"` // resolved for the asker
+	Threshold      *Decimal   `json:"threshold,omitempty"`
+	Exact          bool       `json:"exact"`
+	EmbedModel     string     `json:"embed_model,omitempty"`
+	QueryPrefix    string     `json:"query_prefix,omitempty"`
+	LowerIsBetter  bool       `json:"lower_is_better,omitempty"`
+	Candidates     []Hit      `json:"candidates"` // the ranking to Depth; the first K are passed on
+	RerankModel    string     `json:"rerank_model,omitempty"`
+	RerankTop      int        `json:"rerank_top,omitempty"`
+	Reranked       []Hit      `json:"reranked,omitempty"` // as the reranker returned them; the first RerankTop are passed on
+	Status         Status     `json:"status"`
+	Reason         string     `json:"reason,omitempty"`
+	Error          *CallError `json:"error,omitempty"`
+	At             string     `json:"at,omitempty"`         // volatile
+	LatencyMS      int64      `json:"latency_ms,omitempty"` // volatile
+}
+
+// PassedOn returns the candidates that left the search: the first K.
+func (r *Retrieval) PassedOn() []Hit { return r.Candidates[:min(r.K, len(r.Candidates))] }
+
+// Kept returns what left the retrieval: the first RerankTop of the reranked, or the candidates that were passed on.
+func (r *Retrieval) Kept() []Hit {
+	if r.RerankModel == "" {
+		return r.PassedOn()
+	}
+	return r.Reranked[:min(r.RerankTop, len(r.Reranked))]
+}
+
+// Packed is one item of the final context.
+type Packed struct {
+	Position int      `json:"position"` // from 1
+	ID       string   `json:"id"`
+	Source   string   `json:"source,omitempty"`
+	Revision string   `json:"revision,omitempty"`
+	Text     Text     `json:"text"`
+	Units    int      `json:"units"` // words or tokens it takes, in the unit of the budget
+	Access   []string `json:"access,omitempty"`
+	Cut      bool     `json:"cut,omitempty"`  // assemble says that it cut the text
+	Gold     bool     `json:"gold,omitempty"` // put there by a substitution as gold
+}
+
+// Reasons why assemble left an item out.
+const (
+	DroppedBudget    = "budget"
+	DroppedDuplicate = "duplicate"
+)
+
+// Dropped is one item that assemble left out and said why. An item that is neither packed nor dropped was lost.
+type Dropped struct {
+	ID     string `json:"id"`
+	Rank   int    `json:"rank"`
+	Reason string `json:"reason"`
+	Units  int    `json:"units,omitempty"` // what the context would have needed with it
+	Of     string `json:"of,omitempty"`    // the id that a duplicate repeats
+}
+
+// PromptMessage is one message exactly as the model received it.
+type PromptMessage struct {
+	Role string `json:"role"`
+	Text Text   `json:"text"`
+}
+
+// Usage is what the provider reports; nil is not reported, which is not zero.
+type Usage struct {
+	InputTokens       *int `json:"input_tokens,omitempty"`
+	OutputTokens      *int `json:"output_tokens,omitempty"`
+	CachedInputTokens *int `json:"cached_input_tokens,omitempty"`
+}
+
+// Trial is one repetition of a cell that generates, with what was observed from assembly on.
+type Trial struct {
+	CallKey           string          `json:"call_key"`
+	Cell              CellID          `json:"cell"`
+	Rep               int             `json:"rep"`                 // from 1
+	Retrieval         string          `json:"retrieval,omitempty"` // call key of the retrieval that its context came from
+	Packed            []Packed        `json:"packed"`
+	Dropped           []Dropped       `json:"dropped,omitempty"`
+	Prompt            []PromptMessage `json:"prompt,omitempty"`
+	PromptTokensLocal int             `json:"prompt_tokens_local,omitempty"`
+	Answer            Text            `json:"answer,omitzero"`
+	AnswerLossy       bool            `json:"answer_lossy,omitempty"` // was not valid UTF-8, or was cut at the size limit
+	FinishReason      string          `json:"finish_reason,omitempty"`
+	ModelRequested    string          `json:"model_requested,omitempty"`
+	ModelReported     string          `json:"model_reported,omitempty"`
+	SystemFingerprint string          `json:"system_fingerprint,omitempty"`
+	Seed              int64           `json:"seed"`
+	Usage             Usage           `json:"usage,omitzero"`
+	Cached            bool            `json:"cached,omitempty"`  // production served it without asking the generator
+	SameAs            string          `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
+	Irrelevant        string          `json:"irrelevant,omitempty"`
+	Status            Status          `json:"status"`
+	Reason            string          `json:"reason,omitempty"`
+	Error             *CallError      `json:"error,omitempty"`
+	RequestID         string          `json:"request_id,omitempty"` // volatile
+	At                string          `json:"at,omitempty"`         // volatile
+	LatencyMS         int64           `json:"latency_ms,omitempty"` // volatile; wire time
+	Attempts          int             `json:"attempts,omitempty"`   // volatile
+}
+
+// StoreFacts is what the store checks saw, for one case.
+type StoreFacts struct {
+	Adapter          string         `json:"adapter"`
+	Version          string         `json:"version,omitempty"`
+	Collection       string         `json:"collection,omitempty"`
+	Mode             string         `json:"mode"`
+	Fingerprint      string         `json:"fingerprint,omitempty"`
+	FingerprintAfter string         `json:"fingerprint_after,omitempty"`
+	Revision         string         `json:"revision,omitempty"`
+	Scan             ScanFacts      `json:"scan"`
+	Gold             []GoldFacts    `json:"gold,omitempty"` // one for each alternative of each requirement, in order
+	Embed            *EmbedFacts    `json:"embed,omitempty"`
+	FilterControl    *FilterControl `json:"filter_control,omitempty"`
+	RerankControl    *RerankControl `json:"rerank_control,omitempty"`
+	Error            *CallError     `json:"error,omitempty"`
+}
+
+// ScanFacts says how much of the store the presence proof read. Absence may be said only when Complete.
+type ScanFacts struct {
+	Scanned  int    `json:"scanned"`
+	Counted  int    `json:"counted"`
+	Complete bool   `json:"complete"`
+	Reason   string `json:"reason,omitempty"` // why it is not complete
+}
+
+// GoldFacts is what the scan saw of one piece of gold.
+type GoldFacts struct {
+	Requirement int        `json:"requirement"` // index into Evidence.Required
+	Alternative int        `json:"alternative"` // index into AnyOf
+	Exact       []string   `json:"exact,omitempty"`
+	Folded      []string   `json:"folded,omitempty"` // ids that hold the span only after NFKC, case and white space are folded
+	Split       [][]string `json:"split,omitempty"`  // pairs of neighbouring ids of one source that hold the span between them
+	Items       []GoldItem `json:"items,omitempty"`  // the items stored under the source
+	Elsewhere   []string   `json:"elsewhere,omitempty"`
+	Text        Text       `json:"text,omitzero"` // the gold text that B uses
+	TextID      string     `json:"text_id,omitempty"`
+	TextOrigin  string     `json:"text_origin,omitempty"` // "case", "store" or "span"
+}
+
+// GoldItem is one item stored under a gold source. Cosine is the stored vector against a fresh embedding of the stored text.
+type GoldItem struct {
+	ID       string   `json:"id"`
+	Source   string   `json:"source,omitempty"`
+	Revision string   `json:"revision,omitempty"`
+	Text     Text     `json:"text"`
+	Access   []string `json:"access,omitempty"`
+	Allowed  bool     `json:"allowed"` // the asker may see it
+}
+
+// EmbedFacts is what is known of who embedded the index and who embeds the queries.
+type EmbedFacts struct {
+	QueryModel        string         `json:"query_model"`
+	QueryDimensions   int            `json:"query_dimensions,omitempty"`
+	QueryPrefix       string         `json:"query_prefix,omitempty"`
+	PassagePrefix     string         `json:"passage_prefix,omitempty"`
+	IndexModel        string         `json:"index_model,omitempty"` // declared by the collection
+	IndexDimensions   int            `json:"index_dimensions,omitempty"`
+	IndexDistance     string         `json:"index_distance,omitempty"`
+	IndexQueryPrefix  *string        `json:"index_query_prefix,omitempty"`
+	IndexPassage      *string        `json:"index_passage_prefix,omitempty"`
+	DeclaredPerItem   map[string]int `json:"declared_per_item,omitempty"` // model → items, from per-item fields
+	Sample            []EmbedSample  `json:"sample,omitempty"`            // seeded, and every item that holds gold
+	Error             *CallError     `json:"error,omitempty"`
+	BehaviourObserved bool           `json:"behaviour_observed"`
+}
+
+// EmbedSample compares one stored vector with fresh embeddings of the stored text. Cosines are decimals.
+type EmbedSample struct {
+	ID        string   `json:"id"`
+	Gold      bool     `json:"gold,omitempty"`
+	Zero      bool     `json:"zero,omitempty"`
+	Missing   bool     `json:"missing,omitempty"` // has no vector
+	Norm      Decimal  `json:"norm,omitempty"`
+	Passage   *Decimal `json:"passage,omitempty"`    // as the embedder embeds passages now
+	Bare      *Decimal `json:"bare,omitempty"`       // without any prefix
+	AsQuery   *Decimal `json:"as_query,omitempty"`   // with the query prefix
+	Pinned    *Decimal `json:"pinned,omitempty"`     // with the passage prefix that is pinned or declared for the index
+	OtherText string   `json:"other_text,omitempty"` // id of the sampled item whose text this vector belongs to instead
+	Model     string   `json:"model,omitempty"`      // declared by the item
+	Truncated *int     `json:"truncated,omitempty"`  // the embedder read only this many tokens
+}
+
+// FilterControl is what came back for a filter value that cannot exist.
+type FilterControl struct {
+	Filter   Filter     `json:"filter"`
+	Returned []string   `json:"returned"`
+	Error    *CallError `json:"error,omitempty"`
+}
+
+// RerankControl is what the reranker made of the query itself against an unrelated text.
+type RerankControl struct {
+	QueryScore Decimal    `json:"query_score"`
+	OtherScore Decimal    `json:"other_score"`
+	QueryFirst bool       `json:"query_first"`
+	Error      *CallError `json:"error,omitempty"`
+}
+
+// Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.
+func (o *Observations) Texts(visit func(*Text) error) error {
+	for i := range o.Store.Gold {
+		g := &o.Store.Gold[i]
+		if err := visitText(&g.Text, visit); err != nil {
+			return err
+		}
+		for j := range g.Items {
+			if err := visitText(&g.Items[j].Text, visit); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range o.Retrievals {
+		r := &o.Retrievals[i]
+		for _, hits := range [][]Hit{r.Candidates, r.Reranked} {
+			for j := range hits {
+				if err := visitText(&hits[j].Text, visit); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for i := range o.Trials {
+		t := &o.Trials[i]
+		for j := range t.Packed {
+			if err := visitText(&t.Packed[j].Text, visit); err != nil {
+				return err
+			}
+		}
+		for j := range t.Prompt {
+			if err := visitText(&t.Prompt[j].Text, visit); err != nil {
+				return err
+			}
+		}
+		if err := visitText(&t.Answer, visit); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func visitText(t *Text, visit func(*Text) error) error {
+	if t.Ref == "" {
+		return nil
+	}
+	return visit(t)
+}
+
+// Digest identifies the observations: two executions that saw the same have the same digest, whatever times, request ids
+// and attempt counts they had.
+func (o *Observations) Digest() (string, error) {
+	stable := Observations{Store: o.Store}
+	for _, r := range o.Retrievals {
+		r.At, r.LatencyMS = "", 0
+		stable.Retrievals = append(stable.Retrievals, r)
+	}
+	for _, t := range o.Trials {
+		t.At, t.LatencyMS, t.RequestID, t.Attempts = "", 0, "", 0
+		stable.Trials = append(stable.Trials, t)
+	}
+	return Digest(stable)
+}
+
+// Call is what identifies one call: who is asked what, for which repetition. Credentials, timeouts, retries and
+// concurrency are left out on purpose, since they do not change the answer.
+type Call struct {
+	Case     string `json:"case"` // digest of the case
+	Cell     CellID `json:"cell"`
+	Step     string `json:"step"` // "retrieve" or "generate"
+	Rep      int    `json:"rep"`
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	Params   string `json:"params"` // digest of the settings
+	Input    string `json:"input_sha256"`
+}
+
+// Key returns the call key.
+func (c Call) Key() (string, error) {
+	key, err := Digest(struct {
+		V    int
+		Call Call
+	}{1, c})
+	if err != nil {
+		return "", fmt.Errorf("call of cell %q: %w", c.Cell, err)
+	}
+	return key, nil
+}

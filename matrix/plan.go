@@ -1,0 +1,298 @@
+package matrix
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Run is an arm of the matrix.
+type Run string
+
+// The runs.
+const (
+	Production   Run = "production"   // A
+	GoldRun      Run = "gold"         // B
+	RetrievalRun Run = "retrieval"    // C
+	Perturbation Run = "perturbation" // D
+)
+
+// CellID names a run with its variant: "A", "B", "C", "C/no-filter", "D/drop-span:hr-2026-s2".
+type CellID string
+
+// The cells that every plan knows.
+const (
+	CellA CellID = "A"
+	CellB CellID = "B"
+	CellC CellID = "C"
+)
+
+// Run returns the arm that the cell belongs to.
+func (c CellID) Run() Run {
+	switch letter, _, _ := strings.Cut(string(c), "/"); letter {
+	case "A":
+		return Production
+	case "B":
+		return GoldRun
+	case "C":
+		return RetrievalRun
+	default:
+		return Perturbation
+	}
+}
+
+// Variant returns what follows the letter, without its subject: "drop-span".
+func (c CellID) Variant() string {
+	_, rest, _ := strings.Cut(string(c), "/")
+	variant, _, _ := strings.Cut(rest, ":")
+	return variant
+}
+
+// Subject returns what the variant is about: "hr-2026-s2".
+func (c CellID) Subject() string {
+	_, subject, _ := strings.Cut(string(c), ":")
+	return subject
+}
+
+// Variants of D.
+const (
+	DropSpan        = "drop-span"        // gold without one required item
+	WithSuperseded  = "superseded"       // gold and one superseded item behind it
+	WithDistractor  = "distractor"       // gold and one other declared distractor behind it
+	WithIrrelevant  = "irrelevant"       // gold and one seeded stored item behind it
+	GoldFirst       = "gold-first"       // A's context with the gold moved to the front
+	GoldLast        = "gold-last"        // A's context with the gold moved to the end
+	ContextReversed = "context-reversed" // A's context backwards
+	ClosedBook      = "closed-book"      // no context
+)
+
+// Perturbations lists the variants of D in the order in which they are run; it is also the default of an experiment.
+func Perturbations() []string {
+	return []string{DropSpan, WithSuperseded, WithDistractor, WithIrrelevant, GoldFirst, GoldLast, ContextReversed, ClosedBook}
+}
+
+// Probes of C: the production search with exactly one thing removed.
+const (
+	ProbeNoFilter    CellID = "C/no-filter"
+	ProbeNoThreshold CellID = "C/no-threshold"
+	ProbeExact       CellID = "C/exact"
+	ProbeAsTyped     CellID = "C/as-typed"     // the question as typed instead of the composed query
+	ProbeKeyword     CellID = "C/keyword"      // the keyword arm of a hybrid search alone
+	ProbeDense       CellID = "C/dense"        // the dense arm alone
+	ProbeIndexEmbed  CellID = "C/index-embed"  // the query embedded as the index is pinned or declared to be
+	ControlFilter    CellID = "C/filter-void"  // a filter value that cannot exist: must return nothing
+	ControlRerank    CellID = "C/rerank-order" // the reranker on the query itself and an unrelated text: the query must win
+)
+
+// Expectation is what a cell of D is declared to show.
+type Expectation string
+
+// The expectations of D.
+const (
+	ExpectInvariant      Expectation = "invariant"       // passes as its base does
+	ExpectBreaks         Expectation = "breaks"          // the claims can no longer be met
+	ExpectAbstains       Expectation = "abstains"        // refuses: nothing is left to answer from
+	ExpectPrefersCurrent Expectation = "prefers-current" // passes although the old text is there too
+)
+
+// Plan is what is run for one case: its generations and its retrievals, in the order in which results are kept.
+type Plan struct {
+	Schema        string          `json:"schema"`
+	Case          string          `json:"case"`
+	CaseDigest    string          `json:"case_digest"`
+	Deterministic bool            `json:"deterministic"` // the generator declares that equal requests give equal answers
+	Cells         []PlannedCell   `json:"cells"`
+	Retrievals    []PlannedSearch `json:"retrievals"`
+}
+
+// PlanSchema is the schema of [Plan].
+const PlanSchema = "culprit.plan/v1"
+
+// PlannedCell is one cell that generates. Base is the cell whose context it starts from, Change the one thing that differs.
+type PlannedCell struct {
+	Cell      CellID      `json:"cell"`
+	Base      CellID      `json:"base,omitempty"`
+	Change    string      `json:"change,omitempty"`
+	Expect    Expectation `json:"expect,omitempty"`
+	Repeats   int         `json:"repeats"`
+	Condition string      `json:"condition,omitempty"` // run only where it holds; "" means always
+	Settings  string      `json:"settings"`            // digest of prompt templates and generation settings
+}
+
+// PlannedSearch is one retrieval of C; the first, C itself, also serves A.
+type PlannedSearch struct {
+	Cell      CellID `json:"cell"`
+	Change    string `json:"change,omitempty"`
+	Condition string `json:"condition,omitempty"`
+}
+
+// Conditions under which a cell is run.
+const (
+	IfGoldPacked  = "gold is in A's context"
+	IfGoldMissed  = "gold is not among the items that C passes on"
+	IfManyPacked  = "A's context holds more than one item"
+	IfGoldOffered = "there is gold text to substitute"
+)
+
+// Expand makes the plan of one case. It is pure: the same experiment and case give the same plan.
+func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
+	digest, err := Digest(c)
+	if err != nil {
+		return nil, fmt.Errorf("case %q: %w", c.ID, err)
+	}
+	settings, err := Digest(struct {
+		Prompt   Prompt
+		Generate Generate
+		Refusal  []string
+		Faults   *Faults
+	}{e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Refusal, e.Pipeline.Faults})
+	if err != nil {
+		return nil, fmt.Errorf("settings of experiment %q: %w", e.Name, err)
+	}
+	repeats := e.Runs.Repeats
+	if deterministic {
+		repeats = 1
+	}
+	p := &Plan{Schema: PlanSchema, Case: c.ID, CaseDigest: digest, Deterministic: deterministic}
+	add := func(cell PlannedCell) {
+		cell.Repeats, cell.Settings = repeats, settings
+		p.Cells = append(p.Cells, cell)
+	}
+	add(PlannedCell{Cell: CellA})
+	if c.HasGold() {
+		add(PlannedCell{Cell: CellB, Change: "the final context is the gold evidence", Condition: IfGoldOffered})
+	}
+	for _, variant := range Perturbations() {
+		if slices.Contains(e.Runs.Perturbations, variant) {
+			for _, cell := range expandVariant(variant, c) {
+				add(cell)
+			}
+		}
+	}
+	p.Retrievals = expandSearches(e, c)
+	return p, p.Check()
+}
+
+func expandVariant(variant string, c *Case) []PlannedCell {
+	cell := func(subject string) CellID {
+		if subject == "" {
+			return CellID("D/" + variant)
+		}
+		return CellID("D/" + variant + ":" + subject)
+	}
+	var cells []PlannedCell
+	switch variant {
+	case DropSpan:
+		for i, r := range c.Evidence.Required {
+			expect, subject := ExpectBreaks, r.AnyOf[0].Source
+			if len(c.Evidence.Required) == 1 {
+				expect = ExpectAbstains
+			}
+			if slices.ContainsFunc(c.Evidence.Required[:i], func(q Requirement) bool { return q.AnyOf[0].Source == subject }) {
+				subject = fmt.Sprintf("%s#%d", subject, i+1)
+			}
+			cells = append(cells, PlannedCell{Cell: cell(subject), Base: CellB, Expect: expect, Condition: IfGoldOffered,
+				Change: fmt.Sprintf("required item %d is left out", i+1)})
+		}
+	case WithSuperseded, WithDistractor:
+		seen := map[string]bool{}
+		for _, d := range c.Evidence.Distractors {
+			if (d.Kind == Superseded) != (variant == WithSuperseded) || !c.HasGold() || seen[d.Source] {
+				continue
+			}
+			seen[d.Source] = true
+			expect := ExpectInvariant
+			if d.Kind == Superseded {
+				expect = ExpectPrefersCurrent
+			}
+			cells = append(cells, PlannedCell{Cell: cell(d.Source), Base: CellB, Expect: expect, Condition: IfGoldOffered,
+				Change: fmt.Sprintf("%s item %q is added behind the gold", d.Kind, d.Source)})
+		}
+	case WithIrrelevant:
+		if c.HasGold() {
+			cells = append(cells, PlannedCell{Cell: cell(""), Base: CellB, Expect: ExpectInvariant, Condition: IfGoldOffered,
+				Change: "one seeded stored item is added behind the gold"})
+		}
+	case GoldFirst, GoldLast:
+		if c.HasGold() {
+			cells = append(cells, PlannedCell{Cell: cell(""), Base: CellA, Expect: ExpectInvariant, Condition: IfGoldPacked,
+				Change: "the gold is moved to the " + map[string]string{GoldFirst: "front", GoldLast: "end"}[variant]})
+		}
+	case ContextReversed:
+		cells = append(cells, PlannedCell{Cell: cell(""), Base: CellA, Expect: ExpectInvariant, Condition: IfManyPacked,
+			Change: "the order is reversed"})
+	case ClosedBook:
+		cells = append(cells, PlannedCell{Cell: cell(""), Base: CellA, Expect: ExpectAbstains, Change: "the context is empty"})
+	}
+	return cells
+}
+
+func expandSearches(e *Experiment, c *Case) []PlannedSearch {
+	searches := []PlannedSearch{{Cell: CellC}}
+	s := e.Pipeline.Search
+	probe := func(cell CellID, wanted bool, change string) {
+		if wanted && c.HasGold() {
+			searches = append(searches, PlannedSearch{Cell: cell, Change: change, Condition: IfGoldMissed})
+		}
+	}
+	vectors := s.Mode == ModeDense || s.Mode == ModeHybrid
+	probe(ProbeAsTyped, e.Pipeline.Query != "", "the question as typed is searched for")
+	probe(ProbeNoFilter, len(s.Filter) > 0, "the filter is removed")
+	probe(ProbeNoThreshold, s.Threshold != nil, "the threshold is removed")
+	probe(ProbeExact, vectors && !s.Exact, "the search is exact")
+	probe(ProbeKeyword, s.Mode == ModeHybrid, "the keyword arm alone")
+	probe(ProbeDense, s.Mode == ModeHybrid, "the dense arm alone")
+	probe(ProbeIndexEmbed, vectors, "the query is embedded as the index is pinned or declared to be")
+	if len(s.Filter) > 0 {
+		searches = append(searches, PlannedSearch{Cell: ControlFilter, Change: "every filter value is one that cannot exist"})
+	}
+	if e.Backends.Reranker != nil && e.Pipeline.Rerank != nil {
+		searches = append(searches, PlannedSearch{Cell: ControlRerank, Change: "the query itself and an unrelated text are reranked", Condition: IfGoldMissed})
+	}
+	return searches
+}
+
+// ErrManyChanges is returned by [Plan.Check] for a plan that changes more than one thing between two compared cells.
+var ErrManyChanges = errors.New("more than one thing changes")
+
+// Check enforces one change at a time: A, B and every D share prompt and generation settings, every D names the one
+// change it makes to one base, and no cell appears twice.
+func (p *Plan) Check() error {
+	seen := map[CellID]bool{}
+	for i, c := range p.Cells {
+		switch {
+		case seen[c.Cell]:
+			return fmt.Errorf("plan of case %q: cell %q appears twice", p.Case, c.Cell)
+		case c.Settings != p.Cells[0].Settings:
+			return fmt.Errorf("plan of case %q: cell %q has other prompt or generation settings than %q: %w", p.Case, c.Cell, p.Cells[0].Cell, ErrManyChanges)
+		case c.Repeats < 1:
+			return fmt.Errorf("plan of case %q: cell %q has %d repeats", p.Case, c.Cell, c.Repeats)
+		case i > 0 && c.Change == "":
+			return fmt.Errorf("plan of case %q: cell %q changes nothing", p.Case, c.Cell)
+		case c.Cell.Run() == Perturbation && c.Base != CellA && c.Base != CellB:
+			return fmt.Errorf("plan of case %q: cell %q starts from %q and not from A or B alone: %w", p.Case, c.Cell, c.Base, ErrManyChanges)
+		}
+		seen[c.Cell] = true
+	}
+	return nil
+}
+
+// Cell returns the planned cell with that id.
+func (p *Plan) Cell(id CellID) (PlannedCell, bool) {
+	for _, c := range p.Cells {
+		if c.Cell == id {
+			return c, true
+		}
+	}
+	return PlannedCell{}, false
+}
+
+// Generations returns the most generations that the plan can make.
+func (p *Plan) Generations() int {
+	n := 0
+	for _, c := range p.Cells {
+		n += c.Repeats
+	}
+	return n
+}

@@ -1,0 +1,182 @@
+package matrix
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Template is a logic-less prompt template: {{query}}, {{as.tenant}} and the section {{#context}}…{{/context}}, which is
+// rendered once for each packed item and may use {{id}}, {{source}}, {{revision}}, {{text}} and {{rank}} (from 1).
+// There is no escaping and there are no partials, and data is never parsed again: a text that holds {{query}} stays as it is.
+type Template struct {
+	parts []part
+}
+
+type part struct {
+	text string // literal, when name is empty
+	name string
+	body []part // of a section
+}
+
+// TemplateError is a mistake in a template, at a line and column (from 1, in characters) of its text.
+type TemplateError struct {
+	Line, Column int
+	Name         string // the name that does not resolve, "" for other mistakes
+	Problem      string
+}
+
+func (e *TemplateError) Error() string {
+	return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Problem)
+}
+
+// ItemNames are the names that resolve inside {{#context}}.
+var itemNames = []string{"id", "source", "revision", "text", "rank"}
+
+// TemplateNames lists every name that resolves in a template, for completion and near-name suggestions.
+func TemplateNames() []string {
+	return append([]string{"query", "as.<attribute>", "#context", "/context"}, itemNames...)
+}
+
+// ParseTemplate parses text. All mistakes are returned at once, each a *[TemplateError].
+func ParseTemplate(text string) (*Template, []*TemplateError) {
+	p := &templateParser{rest: text, line: 1, column: 1}
+	parts := p.parse(false)
+	if len(p.errors) > 0 {
+		return nil, p.errors
+	}
+	return &Template{parts: parts}, nil
+}
+
+type templateParser struct {
+	rest         string
+	line, column int
+	errors       []*TemplateError
+}
+
+func (p *templateParser) advance(n int) {
+	for _, r := range p.rest[:n] {
+		if r == '\n' {
+			p.line, p.column = p.line+1, 1
+		} else {
+			p.column++
+		}
+	}
+	p.rest = p.rest[n:]
+}
+
+func (p *templateParser) fail(line, column int, name, format string, args ...any) {
+	p.errors = append(p.errors, &TemplateError{Line: line, Column: column, Name: name, Problem: fmt.Sprintf(format, args...)})
+}
+
+func (p *templateParser) parse(inSection bool) []part {
+	var parts []part
+	sectionLine, sectionColumn := p.line, p.column
+	for {
+		open := strings.Index(p.rest, "{{")
+		if open < 0 {
+			if inSection {
+				p.fail(sectionLine, sectionColumn, "", "section {{#context}} is never closed: add {{/context}}")
+			}
+			parts = append(parts, part{text: p.rest})
+			p.rest = ""
+			return parts
+		}
+		if open > 0 {
+			parts = append(parts, part{text: p.rest[:open]})
+		}
+		p.advance(open)
+		line, column := p.line, p.column
+		end := strings.Index(p.rest, "}}")
+		if end < 0 {
+			p.fail(line, column, "", "{{ is never closed: add }}")
+			p.rest = ""
+			return parts
+		}
+		tag := p.rest[2:end]
+		name := strings.TrimSpace(tag)
+		p.advance(end + 2)
+		switch {
+		case name == "#context" && !inSection:
+			parts = append(parts, part{name: "context", body: p.parse(true)})
+		case name == "/context" && inSection:
+			return parts
+		case p.resolves(name, inSection):
+			parts = append(parts, part{name: name})
+		case strings.HasPrefix(name, "#") || strings.HasPrefix(name, "/"):
+			p.fail(line, column, name, "section {{%s}} does not belong here: the only section is {{#context}}…{{/context}}, and it does not nest", name)
+		case strings.HasPrefix(tag, "{") || strings.ContainsAny(name, "{}"):
+			p.fail(line, column, name, "{{%s}}: write {{name}} with two braces", tag)
+		case contains(itemNames, name):
+			p.fail(line, column, name, "variable %q has a value inside {{#context}}…{{/context}} only", name)
+		default:
+			p.fail(line, column, name, "variable %q does not resolve", name)
+		}
+	}
+}
+
+func (p *templateParser) resolves(name string, inSection bool) bool {
+	attribute, isAttribute := strings.CutPrefix(name, "as.")
+	return name == "query" || isAttribute && attribute != "" || inSection && contains(itemNames, name)
+}
+
+func contains(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Render fills the template. Attributes of the principal with several values are joined by ", "; one it lacks is empty.
+func (t *Template) Render(query string, as Principal, context []Packed) string {
+	var b strings.Builder
+	render(&b, t.parts, query, as, context, nil)
+	return b.String()
+}
+
+func render(b *strings.Builder, parts []part, query string, as Principal, context []Packed, item *Packed) {
+	for _, p := range parts {
+		switch {
+		case p.name == "":
+			b.WriteString(p.text)
+		case p.name == "context":
+			for i := range context {
+				render(b, p.body, query, as, context, &context[i])
+			}
+		case p.name == "query":
+			b.WriteString(query)
+		case strings.HasPrefix(p.name, "as."):
+			b.WriteString(strings.Join(as[strings.TrimPrefix(p.name, "as.")], ", "))
+		case item != nil:
+			b.WriteString(item.variable(p.name))
+		}
+	}
+}
+
+func (p *Packed) variable(name string) string {
+	switch name {
+	case "id":
+		return p.ID
+	case "source":
+		return p.Source
+	case "revision":
+		return p.Revision
+	case "text":
+		return p.Text.Value
+	default: // "rank", the only other name that parses
+		return fmt.Sprint(p.Position)
+	}
+}
+
+// Carries reports whether the template shows the text of the packed items.
+func (t *Template) Carries() bool {
+	for _, p := range t.parts {
+		for _, q := range p.body {
+			if q.name == "text" {
+				return true
+			}
+		}
+	}
+	return false
+}
