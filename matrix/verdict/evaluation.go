@@ -1,0 +1,173 @@
+package verdict
+
+import "github.com/culprit-rag/culprit/matrix"
+
+// Stage is a boundary of the pipeline, or a reason to leave it, in the order in which they are judged.
+type Stage string
+
+// The stages.
+const (
+	StageFixture  Stage = "fixture"
+	StageAccess   Stage = "access"
+	StageIndex    Stage = "index"
+	StageEmbed    Stage = "embed"
+	StageRetrieve Stage = "retrieve"
+	StageRerank   Stage = "rerank"
+	StageAssemble Stage = "assemble"
+	StagePrompt   Stage = "prompt"
+	StageGenerate Stage = "generate"
+	StageAbstain  Stage = "abstain"
+	StageSeam     Stage = "seam"
+)
+
+// State says what is known of a stage. A stage that was not tested is never shown as fine.
+type State string
+
+// The states of a stage.
+const (
+	Broken     State = "broken"
+	Clear      State = "clear"       // tested, and Tested says with what
+	NotReached State = "not reached" // an earlier stage explains the failure
+	Unobserved State = "unobserved"  // what it needs was not seen, and Tested says what
+	NotUsed    State = "not used"    // the pipeline has no such stage
+)
+
+// Outcome is what came of a case.
+type Outcome string
+
+// The outcomes.
+const (
+	Pass           Outcome = "pass"
+	Fail           Outcome = "fail"
+	Inconclusive   Outcome = "inconclusive"
+	Environment    Outcome = "environment"     // errors, blocks and cut-offs: no stage is blamed
+	InvalidFixture Outcome = "invalid-fixture" // the case cannot judge
+)
+
+// Qualifiers of a pass.
+const (
+	CorrectRefusal  = "correct-refusal"
+	WithoutEvidence = "without-evidence" // right answer, evidence absent from the prompt: memory
+)
+
+// Grade says how well a defect is shown.
+type Grade string
+
+// The grades of a defect.
+const (
+	Verified Grade = "verified" // its one-change repair was run and the case then passed
+	Shown    Grade = "shown"    // the trace shows it
+	Inferred Grade = "inferred" // it follows by exclusion
+)
+
+// EvaluationSchema is the schema of [Evaluation].
+const EvaluationSchema = "culprit.evaluation/v1"
+
+// Evaluation is the verdict of one case with everything it rests on. It is derived: equal observations give equal bytes,
+// so numbers are integers, fractions or decimal strings.
+type Evaluation struct {
+	Schema            string          `json:"schema"`
+	Case              string          `json:"case"`
+	Risk              matrix.Risk     `json:"risk"`
+	Outcome           Outcome         `json:"outcome"`
+	Qualifier         string          `json:"qualifier,omitempty"`
+	Summary           string          `json:"summary"` // one line: what was seen
+	Story             string          `json:"story"`   // two or three sentences: what happened
+	Defects           []Defect        `json:"defects"`
+	Stages            []StageState    `json:"stages"`
+	Cells             []CellResult    `json:"cells"`
+	Checks            []Check         `json:"checks"`
+	Retrieval         RetrievalResult `json:"retrieval"`
+	Answer            AnswerFacts     `json:"answer"`
+	Missing           []string        `json:"missing,omitempty"`  // what would have to be observed to decide
+	Findings          []string        `json:"findings,omitempty"` // worth knowing, not the cause
+	ObservationDigest string          `json:"observation_digest"`
+	Ruleset           string          `json:"ruleset"`
+}
+
+// Defect is one broken stage with its evidence.
+type Defect struct {
+	Stage    Stage    `json:"stage"`
+	Label    string   `json:"label"`
+	Rule     string   `json:"rule"`
+	Grade    Grade    `json:"grade"`
+	Evidence []string `json:"evidence"`   // what was seen, one fact a line
+	Decided  string   `json:"decided_by"` // the observation that decides between this label and its neighbours
+	TryFirst string   `json:"try_first"`
+	Wasted   string   `json:"wasted_effort"`
+	Gold     []string `json:"gold,omitempty"` // sources of the gold it is about
+}
+
+// Name returns "stage/label".
+func (d Defect) Name() string { return string(d.Stage) + "/" + d.Label }
+
+// StageState is the state of one stage, with what it was tested by (or what was not seen).
+type StageState struct {
+	Stage  Stage  `json:"stage"`
+	State  State  `json:"state"`
+	Tested string `json:"tested,omitempty"`
+}
+
+// CellResult counts the trials of one cell. Planned = Scored + Unscored + Failed + NotRun, always.
+type CellResult struct {
+	Cell     matrix.CellID      `json:"cell"`
+	Planned  int                `json:"planned"`
+	Scored   int                `json:"scored"`
+	Pass     int                `json:"pass"`
+	Unscored int                `json:"unscored"` // filtered or truncated
+	Failed   int                `json:"failed"`   // errors
+	NotRun   int                `json:"not_run"`
+	Reason   string             `json:"reason,omitempty"` // why trials were not run
+	Exact    bool               `json:"exact,omitempty"`  // the generator is deterministic: no interval
+	Wilson95 []string           `json:"wilson95,omitempty"`
+	Refused  int                `json:"refused"`
+	Expect   matrix.Expectation `json:"expect,omitempty"`
+	Held     matrix.Answer      `json:"held,omitempty"` // the expectation: yes, no, unknown
+	Claims   []ClaimCount       `json:"claims,omitempty"`
+}
+
+// ClaimCount says in how many scored trials a claim was met.
+type ClaimCount struct {
+	ID  string `json:"id"`
+	Met int    `json:"met"`
+	N   int    `json:"n"`
+}
+
+// Check is one yes/no/unknown question with its evidence.
+type Check struct {
+	Name     string        `json:"name"`
+	Result   matrix.Answer `json:"result"`
+	Evidence string        `json:"evidence,omitempty"`
+}
+
+// RetrievalResult holds ranks and metrics of the production retrieval. Metrics of a case without gold are absent.
+type RetrievalResult struct {
+	Gold    []GoldRank `json:"gold,omitempty"`
+	Metrics []Metric   `json:"metrics,omitempty"`
+}
+
+// GoldRank is the place of one required item: nil is "not in the ranking". Rerank and Packed are nil where it is not there.
+type GoldRank struct {
+	Source string          `json:"source"`
+	ID     string          `json:"id,omitempty"`
+	Rank   *int            `json:"rank"`
+	Score  *matrix.Decimal `json:"score,omitempty"`
+	Rerank *int            `json:"rerank,omitempty"`
+	Packed *int            `json:"packed,omitempty"`
+	Prompt bool            `json:"prompt"` // its span is in A's prompt
+}
+
+// Metric is a fraction: recall@2 = Num/Den. A metric with Den 0 is not listed.
+type Metric struct {
+	Name  string `json:"name"`
+	Value string `json:"value"` // decimal, six places
+}
+
+// AnswerFacts describes A's answers, for totals over cases.
+type AnswerFacts struct {
+	Scored        int `json:"scored"`
+	Answered      int `json:"answered"` // not a refusal
+	Copied        int `json:"copied"`   // answered, and the answer stands verbatim in the prompt
+	Correct       int `json:"correct"`  // met what the case expects
+	CopiedCorrect int `json:"copied_correct"`
+}
