@@ -63,6 +63,7 @@ type Item struct {
 	Access     []string            // who may see it; empty: everybody
 	Metadata   map[string][]string // other fields, each a list of values
 	EmbedModel string              // declared by the item
+	Collection string              // of a document that belongs to another collection than the one that is searched
 	IndexedAt  time.Time
 	UpdatedAt  time.Time // of the source
 	Vector     []float32 // only when asked for; nil: the item has none

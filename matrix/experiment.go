@@ -118,9 +118,11 @@ type Search struct {
 	Exact     bool     `json:"exact,omitempty"`     // ask the store for an exact, not an approximate, search
 }
 
-// Rerank keeps the Top items after reranking; items scored below Threshold are dropped.
+// Rerank keeps the Top items after reranking; items scored below Threshold are dropped. Order is "score" (sorted by the
+// reranker's scores) or "returned" (as the reranker returned them).
 type Rerank struct {
 	Top       int      `json:"top"`
+	Order     string   `json:"order"`
 	Threshold *Decimal `json:"threshold,omitempty"`
 }
 

@@ -268,11 +268,15 @@ type FilterControl struct {
 	Error    *CallError `json:"error,omitempty"`
 }
 
-// RerankControl is what the reranker made of the query itself against an unrelated text.
+// RerankControl is what the reranker made of the query itself against an unrelated text, and of the gold item on its own
+// against the score that the same item got in the list.
 type RerankControl struct {
 	QueryScore Decimal    `json:"query_score"`
 	OtherScore Decimal    `json:"other_score"`
 	QueryFirst bool       `json:"query_first"`
+	GoldID     string     `json:"gold_id,omitempty"` // a gold item that went into the rerank
+	GoldAlone  *Decimal   `json:"gold_alone,omitempty"`
+	GoldInList *Decimal   `json:"gold_in_list,omitempty"`
 	Error      *CallError `json:"error,omitempty"`
 }
 
