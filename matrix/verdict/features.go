@@ -1,0 +1,93 @@
+package verdict
+
+import "github.com/culprit-rag/culprit/matrix"
+
+// FeaturesSchema is the schema of [Features].
+const FeaturesSchema = "culprit.features/v1"
+
+// Features is everything that was read from the texts of the observations. Labels are decided from it and from the
+// observations' ids, ranks, scores and counts alone.
+type Features struct {
+	Schema     string              `json:"schema"`
+	Fixture    []string            `json:"fixture,omitempty"` // what the checkers' self-test found wrong with the case
+	Gold       []GoldFeatures      `json:"gold,omitempty"`    // as StoreFacts.Gold
+	Retrievals []RetrievalFeatures `json:"retrievals"`        // as Observations.Retrievals
+	Trials     []TrialFeatures     `json:"trials"`            // as Observations.Trials
+}
+
+// GoldFeatures compares the items stored under a gold source with the gold.
+type GoldFeatures struct {
+	Requirement int              `json:"requirement"`
+	Alternative int              `json:"alternative"`
+	Items       []StoredRelation `json:"items,omitempty"`
+}
+
+// StoredRelation says how an item stored under a gold source relates to the gold text.
+type StoredRelation struct {
+	ID       string `json:"id"`
+	Relation string `json:"relation"` // "holds-span", "empty", "part" (a part of the gold text), "other"
+	Revision string `json:"revision,omitempty"`
+	Stale    bool   `json:"stale,omitempty"` // the contract names a revision and this is another
+}
+
+// RetrievalFeatures finds the gold in one ranking. Places are ranks from 1, 0 for absent.
+type RetrievalFeatures struct {
+	Cell      matrix.CellID `json:"cell"`
+	Gold      []Place       `json:"gold,omitempty"`      // one for each requirement
+	Duplicate []int         `json:"duplicate,omitempty"` // ranks whose text repeats that of a better rank
+	Forbidden []int         `json:"forbidden,omitempty"` // ranks of items that the asker may not see
+	Filtered  []int         `json:"filtered,omitempty"`  // ranks of items that the declared filter does not admit
+}
+
+// Place is where one required item stands: by its span, and by its id or source.
+type Place struct {
+	BySpan   int    `json:"by_span"`
+	BySource int    `json:"by_source"`
+	ID       string `json:"id,omitempty"` // of the item at BySpan, else at BySource
+	Reranked int    `json:"reranked"`     // by span, in the reranker's output
+}
+
+// ClaimState says what an answer does with a claim.
+type ClaimState string
+
+// The states of a claim.
+const (
+	ClaimMet      ClaimState = "met"
+	ClaimMissing  ClaimState = "missing"
+	ClaimViolated ClaimState = "violated" // states what it must never state
+)
+
+// ClaimResult is one claim in one answer.
+type ClaimResult struct {
+	ID    string     `json:"id"`
+	State ClaimState `json:"state"`
+	Near  string     `json:"near,omitempty"` // why a near miss is not a match: "negated", "other number"
+}
+
+// TrialFeatures is what the texts of one trial say.
+type TrialFeatures struct {
+	CallKey    string        `json:"call_key"`
+	Cell       matrix.CellID `json:"cell"`
+	Rep        int           `json:"rep"`
+	Claims     []ClaimResult `json:"claims,omitempty"`
+	Refused    bool          `json:"refused"`
+	Empty      bool          `json:"empty,omitempty"` // no answer text at all
+	Meets      bool          `json:"meets"`           // what the case expects
+	Citations  []string      `json:"citations,omitempty"`
+	Fabricated []string      `json:"fabricated,omitempty"` // cited, and not in the context
+	Copied     bool          `json:"copied,omitempty"`     // the answer, citations aside, stands verbatim in the prompt
+	Gold       []GoldPlace   `json:"gold,omitempty"`       // one for each requirement
+	Superseded bool          `json:"superseded,omitempty"` // a declared superseded item is in the context
+	Carried    int           `json:"carried"`              // packed items whose text stands verbatim in the prompt
+	Named      int           `json:"named"`                // packed items whose id or source stands in the prompt
+	Altered    []string      `json:"altered,omitempty"`    // packed ids whose text is not what the retrieval returned for the id
+	Forbidden  []string      `json:"forbidden,omitempty"`  // packed ids that the asker may not see
+}
+
+// GoldPlace is where one required item stands in the context and the prompt.
+type GoldPlace struct {
+	Packed   int    `json:"packed"` // position of the item that holds the span, 0 for none
+	PackedID string `json:"packed_id,omitempty"`
+	ByID     int    `json:"by_id"`  // position of the item with the gold's id or source, 0 for none
+	Prompt   bool   `json:"prompt"` // the span stands in the prompt
+}
