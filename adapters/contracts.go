@@ -148,7 +148,8 @@ type EmbedderInfo struct {
 	Dimensions    int
 	QueryPrefix   string
 	PassagePrefix string
-	Local         bool // calls cost nothing and leave this process for nobody
+	Revision      string // differs where the same text may get another vector; empty: the fields above are all that is told
+	Local         bool   // calls cost nothing and leave this process for nobody
 }
 
 // EmbedRequest asks for vectors. The prefix for the purpose is put before each text, or *Prefix where it is given.
