@@ -1,0 +1,242 @@
+package embedded
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+// store reads a file that build has made. The file never changes while it is open, so nothing here takes a lock.
+type store struct {
+	db       *sql.DB
+	settings storeSettings
+	about    about
+	here     collection
+	closed   atomic.Bool
+}
+
+// openStore opens the store's file. It is built first where it is missing or was built from something else.
+func openStore(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, error) {
+	settings, err := readStoreSettings(cfg.Settings)
+	if err != nil {
+		return nil, fail("open", adapters.KindInvalid, err)
+	}
+	var s *store
+	if cfg.Documents == nil {
+		if settings.File == "" {
+			return nil, invalid("open", "the store has neither documents nor a file; name one of them")
+		}
+		s, err = openFile(ctx, settings.File, settings)
+	} else {
+		s, err = openFilled(ctx, cfg, settings)
+	}
+	if err != nil {
+		return nil, storeError(ctx, "open", err)
+	}
+	if err := s.declare(ctx, cfg.IndexEmbedder); err != nil {
+		return nil, errors.Join(storeError(ctx, "open", err), s.Close())
+	}
+	return s, nil
+}
+
+// openFilled opens the file that holds the documents as the settings want them, and builds it first where it must.
+func openFilled(ctx context.Context, cfg adapters.Config, settings storeSettings) (*store, error) {
+	recipe, err := newRecipe(ctx, cfg, settings)
+	if err != nil {
+		return nil, err
+	}
+	path := settings.File
+	if path == "" {
+		if cfg.CacheDir == "" {
+			return nil, invalid("open", "there is no cache folder to build the store in; name one, or set \"file\"")
+		}
+		path = filepath.Join(cfg.CacheDir, "store-"+recipe.digest()[:32]+".sqlite")
+	} else if err := refuseForeign(path); err != nil {
+		return nil, err
+	}
+	s, err := openFile(ctx, path, settings)
+	if err == nil && s.about.Digest == recipe.digest() {
+		return s, nil
+	}
+	if err == nil {
+		err = s.Close()
+	}
+	// Whatever is wrong with a file of ours is mended by building it again.
+	if ctx.Err() != nil {
+		return nil, errors.Join(ctx.Err(), err)
+	}
+	if err := build(ctx, path, recipe, cfg); err != nil {
+		return nil, err
+	}
+	return openFile(ctx, path, settings)
+}
+
+// openFile opens a finished file to read it.
+func openFile(ctx context.Context, path string, settings storeSettings) (*store, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, invalid("open", "opening the store's file: %w", err)
+	}
+	if err := refuseForeign(path); err != nil {
+		return nil, err
+	}
+	db, err := openReader(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &store{db: db, settings: settings}
+	if s.about, err = readAbout(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("reading the store's file %q: %w", path, err), db.Close())
+	}
+	// How texts were split is fixed in the file, and queries must be split alike.
+	s.settings.Keyword.Stem = s.about.Keyword.Stem
+	s.settings.Keyword.FoldAccents = s.about.Keyword.FoldAccents
+	s.settings.Keyword.TokenChars = s.about.Keyword.TokenChars
+	return s, nil
+}
+
+// declare settles what depends on the settings and the embedder of this opening.
+func (s *store) declare(ctx context.Context, embedder adapters.Embedder) error {
+	var ok bool
+	if s.here, ok = s.collection(s.settings.Collection); !ok {
+		return fail("open", adapters.KindNotFound, fmt.Errorf("collection %q is not in the store, which has %q", s.settings.Collection, s.names()))
+	}
+	index := s.settings.Index
+	if index.QueryPrefix == nil && embedder != nil {
+		info, err := embedder.Describe(ctx)
+		if err != nil {
+			return fmt.Errorf("asking the embedder what it is: %w", err)
+		}
+		s.settings.Index.QueryPrefix = &info.QueryPrefix
+	}
+	var unknown string
+	for _, id := range s.settings.Faults.Approximate {
+		err := s.db.QueryRowContext(ctx, `SELECT id FROM item WHERE id = ?`, id).Scan(&unknown)
+		if errors.Is(err, sql.ErrNoRows) {
+			return invalid("open", "fault \"approximate\" names %q, which is not in the store", id)
+		}
+		if err != nil {
+			return fmt.Errorf("looking up %q: %w", id, err)
+		}
+	}
+	return nil
+}
+
+func (s *store) collection(name string) (collection, bool) {
+	i := slices.IndexFunc(s.about.Collections, func(c collection) bool { return c.Name == name })
+	if i < 0 {
+		return collection{}, false
+	}
+	return s.about.Collections[i], true
+}
+
+func (s *store) names() []string {
+	var names []string
+	for _, c := range s.about.Collections {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Close ends the store; calls that are under way fail.
+func (s *store) Close() error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	if err := s.db.Close(); err != nil {
+		return fail("close", adapters.KindPermanent, err)
+	}
+	return nil
+}
+
+// enter is the first thing that a method does.
+func (s *store) enter(ctx context.Context, op string) error {
+	if s.closed.Load() {
+		return fail(op, adapters.KindPermanent, adapters.ErrClosed)
+	}
+	if err := ctx.Err(); err != nil {
+		return fail(op, adapters.KindCanceled, err)
+	}
+	return nil
+}
+
+// wrap gives an error of a method its kind.
+func (s *store) wrap(ctx context.Context, op string, err error) error {
+	if err != nil && s.closed.Load() && ctx.Err() == nil {
+		return fail(op, adapters.KindPermanent, adapters.ErrClosed)
+	}
+	return storeError(ctx, op, err)
+}
+
+// storeError wraps err. SQLite reports a cancelled statement as "interrupted", so the context is asked for the reason.
+func storeError(ctx context.Context, op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if reason := ctx.Err(); reason != nil && !errors.Is(err, reason) {
+		err = fmt.Errorf("%w (%w)", reason, err)
+	}
+	return fail(op, adapters.KindPermanent, err)
+}
+
+// Capabilities tells the modes by whether the index has vectors; the rest always holds.
+func (s *store) Capabilities() adapters.StoreCapabilities {
+	modes := []string{modeKeyword}
+	if s.about.Vectors {
+		modes = append(modes, modeDense, modeHybrid)
+	}
+	return adapters.StoreCapabilities{
+		Modes: modes, Exact: true, Threshold: true, Filter: true, Vectors: s.about.Vectors, Collections: true, Only: true, Local: true,
+	}
+}
+
+// Describe tells how the index was built, as far as settings.Index does not claim something else.
+func (s *store) Describe(ctx context.Context) (adapters.StoreInfo, error) {
+	if err := s.enter(ctx, "describe"); err != nil {
+		return adapters.StoreInfo{}, err
+	}
+	var version string
+	if err := s.db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
+		return adapters.StoreInfo{}, s.wrap(ctx, "describe", err)
+	}
+	count, err := s.count(ctx, s.here)
+	if err != nil {
+		return adapters.StoreInfo{}, s.wrap(ctx, "describe", err)
+	}
+	info := adapters.StoreInfo{
+		Engine:            fmt.Sprintf("embedded (SQLite %s)", version),
+		Version:           version,
+		Collection:        s.here.Name,
+		Collections:       s.names(),
+		Count:             count,
+		Dimensions:        s.about.Dimensions,
+		EmbedModel:        s.about.Model,
+		QueryPrefix:       s.settings.Index.QueryPrefix,
+		PassagePrefix:     s.about.PassagePrefix,
+		DeclaredPerItem:   maps.Clone(s.here.Declared),
+		Revision:          s.about.Fingerprint[:12],
+		Fingerprint:       s.about.Fingerprint,
+		FingerprintMisses: "It was taken when the file was built, so it misses what another program does to the file.",
+	}
+	if s.about.Vectors {
+		info.Distance = s.settings.Distance
+	}
+	if s.settings.Index.Revision != "" {
+		info.Revision = s.settings.Index.Revision
+	}
+	return info, nil
+}
+
+func (s *store) count(ctx context.Context, c collection) (int, error) {
+	var n int
+	err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM item WHERE collection = ?`, c.Number).Scan(&n)
+	return n, err
+}

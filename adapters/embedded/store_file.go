@@ -1,0 +1,175 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/culprit-rag/culprit/adapters"
+	_ "modernc.org/sqlite"     // the driver "sqlite"
+	_ "modernc.org/sqlite/vec" // vec_distance_cosine
+)
+
+const (
+	// storeFormat changes with every change of what a file holds; files of another format are built again.
+	storeFormat = 1
+	// applicationID marks our files in the SQLite header: "CLPR".
+	applicationID = 0x434c5052
+	// maxReaders bounds the connections, each of which has a page cache of its own.
+	maxReaders = 4
+)
+
+// The layout. Keyword indexes are one for each collection, so that one collection's words do not weigh in another's scores.
+// Vectors stand apart from texts, so that a scan of one does not read the other. Fields of filters stand once more in attr.
+const storeLayout = `
+CREATE TABLE about (json TEXT NOT NULL);
+CREATE TABLE item (
+	n INTEGER PRIMARY KEY, collection INTEGER NOT NULL, id TEXT NOT NULL, source TEXT NOT NULL, revision TEXT NOT NULL,
+	details TEXT, text TEXT NOT NULL);
+CREATE TABLE vector (n INTEGER PRIMARY KEY, norm REAL NOT NULL, v BLOB NOT NULL);
+CREATE TABLE attr (field TEXT, value TEXT, n INTEGER, PRIMARY KEY (field, value, n)) WITHOUT ROWID;
+`
+
+// about is what a file says of itself.
+type about struct {
+	Digest        string          `json:"digest"` // of the recipe
+	Fingerprint   string          `json:"fingerprint"`
+	Collections   []collection    `json:"collections"`
+	Keyword       keywordSettings `json:"keyword"`
+	Vectors       bool            `json:"vectors"` // the index has vectors, if only of no item
+	Dimensions    int             `json:"dimensions,omitempty"`
+	Model         string          `json:"model,omitempty"`
+	PassagePrefix *string         `json:"passage_prefix,omitempty"`
+}
+
+// collection is one collection of a file.
+type collection struct {
+	Name     string         `json:"name"`
+	Number   int            `json:"number"`
+	Declared map[string]int `json:"declared,omitempty"` // embedding model that items declare → items
+}
+
+// fts is the name of the collection's keyword index.
+func (c collection) fts() string { return fmt.Sprintf("fts_%d", c.Number) }
+
+// openReader opens a file that nobody changes any more: no locks, no journal, no writes.
+func openReader(path string) (*sql.DB, error) {
+	db, err := openSQLite(path, "mode=ro&immutable=1&_query_only=1&_pragma=cache_size(-8000)")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(maxReaders)
+	db.SetMaxIdleConns(maxReaders)
+	return db, nil
+}
+
+func openSQLite(path, parameters string) (*sql.DB, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // a drive of Windows
+		path = "/" + path
+	}
+	return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: parameters}).String())
+}
+
+func readAbout(ctx context.Context, db *sql.DB) (about, error) {
+	var a about
+	var format int
+	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&format); err != nil {
+		return a, err
+	}
+	if format != storeFormat {
+		return a, fmt.Errorf("it has format %d, and this version reads %d; name the documents to build it again", format, storeFormat)
+	}
+	var text []byte
+	if err := db.QueryRowContext(ctx, `SELECT json FROM about`).Scan(&text); err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(text, &a); err != nil {
+		return a, err
+	}
+	if len(a.Fingerprint) < 12 {
+		return a, errors.New("it has no fingerprint")
+	}
+	return a, nil
+}
+
+// refuseForeign returns an error where path holds a file that is not ours, so that no setting can overwrite it.
+func refuseForeign(path string) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // only read
+	header := make([]byte, 100)
+	if _, err := io.ReadFull(file, header); err != nil || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")) ||
+		binary.BigEndian.Uint32(header[68:]) != applicationID {
+		return invalid("open", "%q is not a store that Culprit built; it is neither read nor overwritten", path)
+	}
+	return nil
+}
+
+// publish makes the finished file durable and gives it its name, in one step.
+func publish(temp, path string) error {
+	file, err := os.OpenFile(temp, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	// Where a folder cannot be synced, a crash may lose the new name, and the file is built again.
+	if dir, err := os.Open(filepath.Dir(path)); err == nil {
+		_ = dir.Sync()
+		_ = dir.Close()
+	}
+	return nil
+}
+
+// details are the parts of an item that are seldom there, stored as one JSON text.
+type details struct {
+	Access     []string            `json:"access,omitempty"`
+	Metadata   map[string][]string `json:"metadata,omitempty"`
+	EmbedModel string              `json:"embed_model,omitempty"`
+	IndexedAt  timeText            `json:"indexed_at,omitempty"`
+	UpdatedAt  timeText            `json:"updated_at,omitempty"`
+}
+
+// detailsOf returns the JSON text, or nil where there is nothing to tell.
+func detailsOf(item *adapters.Item) (any, error) {
+	d := details{Access: item.Access, Metadata: item.Metadata, EmbedModel: item.EmbedModel,
+		IndexedAt: newTimeText(item.IndexedAt), UpdatedAt: newTimeText(item.UpdatedAt)}
+	if len(d.Access) == 0 && len(d.Metadata) == 0 && d.EmbedModel == "" && d.IndexedAt == "" && d.UpdatedAt == "" {
+		return nil, nil
+	}
+	text, err := json.Marshal(d)
+	return string(text), err
+}
+
+func (d *details) fill(item *adapters.Item) (err error) {
+	item.Access, item.Metadata, item.EmbedModel = d.Access, d.Metadata, d.EmbedModel
+	if item.IndexedAt, err = d.IndexedAt.time(); err != nil {
+		return err
+	}
+	item.UpdatedAt, err = d.UpdatedAt.time()
+	return err
+}

@@ -1,0 +1,190 @@
+package embedded
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+// Search modes.
+const (
+	modeKeyword = "keyword"
+	modeDense   = "dense"
+	modeHybrid  = "hybrid"
+)
+
+// scored is an item of a ranking before it is read.
+type scored struct {
+	n     int64
+	id    string
+	score float64
+}
+
+// everything, as an SQL limit, is no limit.
+const everything = -1
+
+// Search ranks by BM25, by the similarity of vectors, or by the reciprocal rank fusion of both rankings in full. Higher
+// scores are better. An item that holds no word of the query has no keyword score and is left out of that ranking; one
+// without a vector is left out of the dense ranking; one with a zero vector scores 0 there. A zero query vector ranks
+// nothing.
+func (s *store) Search(ctx context.Context, req adapters.SearchRequest) (adapters.SearchResponse, error) {
+	if err := s.enter(ctx, "search"); err != nil {
+		return adapters.SearchResponse{}, err
+	}
+	if err := s.checkSearch(req); err != nil {
+		return adapters.SearchResponse{}, err
+	}
+	ranking, err := s.rank(ctx, req)
+	if err != nil {
+		return adapters.SearchResponse{}, s.wrap(ctx, "search", err)
+	}
+	hits, err := s.hits(ctx, ranking)
+	if err != nil {
+		return adapters.SearchResponse{}, s.wrap(ctx, "search", err)
+	}
+	return adapters.SearchResponse{Hits: hits, Exact: s.exact(req), Received: req.Query}, nil
+}
+
+func (s *store) checkSearch(req adapters.SearchRequest) error {
+	if !slices.Contains(s.Capabilities().Modes, req.Mode) {
+		err := fmt.Errorf("search mode %q is not one of %s", req.Mode, strings.Join(s.Capabilities().Modes, ", "))
+		if req.Mode == modeDense || req.Mode == modeHybrid {
+			err = fmt.Errorf("search mode %q needs vectors, and the index has none; configure backends.embedder", req.Mode)
+		}
+		return fail("search", adapters.KindUnsupported, err)
+	}
+	if req.Limit < 1 {
+		return invalid("search", "the limit is %d and must be at least 1", req.Limit)
+	}
+	if req.Threshold != nil && (math.IsNaN(*req.Threshold) || math.IsInf(*req.Threshold, 0)) {
+		return invalid("search", "the threshold is not a finite number")
+	}
+	if req.Mode == modeKeyword {
+		return nil
+	}
+	if _, err := checkVector(req.Vector); err != nil {
+		return invalid("search", "the query's vector: %w", err)
+	}
+	if len(req.Vector) != s.about.Dimensions && s.about.Dimensions != 0 {
+		return invalid("search", "the query's vector has %d dimensions, and the index has %d", len(req.Vector), s.about.Dimensions)
+	}
+	return nil
+}
+
+// exact tells whether nothing is missed. Every search here is exhaustive, so only the fault makes one approximate.
+func (s *store) exact(req adapters.SearchRequest) bool {
+	return req.Exact || req.Only != nil || req.Mode == modeKeyword || len(s.settings.Faults.Approximate) == 0
+}
+
+func (s *store) rank(ctx context.Context, req adapters.SearchRequest) ([]scored, error) {
+	where, err := s.filter(ctx, req.Filter)
+	if err != nil {
+		return nil, fmt.Errorf("looking for what the filter admits: %w", err)
+	}
+	if req.Mode == modeHybrid {
+		return s.fuse(ctx, req, where)
+	}
+	if req.Only != nil {
+		where.and("i.id "+inList, list(req.Only))
+	}
+	if req.Mode == modeKeyword {
+		return s.byKeyword(ctx, req, where, req.Limit)
+	}
+	return s.byVector(ctx, req, where, req.Limit)
+}
+
+// byKeyword ranks the items that match the query's words.
+func (s *store) byKeyword(ctx context.Context, req adapters.SearchRequest, where clause, limit int) ([]scored, error) {
+	match, err := s.settings.Keyword.matchExpression(req.Query)
+	if err != nil {
+		return nil, fail("search", adapters.KindInvalid, err)
+	}
+	if match == "" {
+		return nil, nil
+	}
+	// CROSS JOIN keeps the order of the tables: the index is walked once, whatever the planner thinks of the filter.
+	query := fmt.Sprintf(`SELECT i.n, i.id, -bm25(%[1]s) AS score FROM %[1]s CROSS JOIN item i ON i.n = %[1]s.rowid
+		WHERE %[1]s MATCH ?%[2]s`, s.here.fts(), where.String())
+	return s.ranked(ctx, query, slices.Concat([]any{match}, where.args), req.Threshold, limit)
+}
+
+// byVector ranks the items that have a vector. sqlite-vec knows no dot product, which is its cosine times the lengths.
+// Its cosine with a zero vector is NULL.
+func (s *store) byVector(ctx context.Context, req adapters.SearchRequest, where clause, limit int) ([]scored, error) {
+	length := norm(req.Vector)
+	if length == 0 {
+		return nil, nil
+	}
+	factor := ""
+	args := []any{blob(req.Vector)}
+	if s.settings.Distance == distanceDot {
+		factor = " * v.norm * ?"
+		args = append(args, length)
+	}
+	if !s.exact(req) {
+		where.and("i.id NOT "+inList, list(s.settings.Faults.Approximate))
+	}
+	query := fmt.Sprintf(`SELECT i.n, i.id, coalesce((1 - vec_distance_cosine(v.v, ?))%s, 0.0) AS score
+		FROM vector v CROSS JOIN item i ON i.n = v.n WHERE i.collection = ?%s`, factor, where.String())
+	return s.ranked(ctx, query, slices.Concat(args, []any{s.here.Number}, where.args), req.Threshold, limit)
+}
+
+// ranked runs a query for n, id and score, and orders it.
+func (s *store) ranked(ctx context.Context, query string, args []any, threshold *float64, limit int) ([]scored, error) {
+	if threshold != nil {
+		query = `SELECT * FROM (` + query + `) WHERE score >= ?`
+		args = append(args, *threshold)
+	}
+	rows, err := s.db.QueryContext(ctx, query+` ORDER BY score DESC, id LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	var ranking []scored
+	for rows.Next() {
+		var item scored
+		if err := rows.Scan(&item.n, &item.id, &item.score); err != nil {
+			return nil, err
+		}
+		ranking = append(ranking, item)
+	}
+	return ranking, rows.Err()
+}
+
+// fuse ranks by the sum of 1/(k + rank) over both rankings. Only restricts the outcome and not the rankings, so that an
+// item's score does not depend on who asks for it.
+func (s *store) fuse(ctx context.Context, req adapters.SearchRequest, where clause) ([]scored, error) {
+	arm := req
+	arm.Threshold = nil
+	keyword, err := s.byKeyword(ctx, arm, where, everything)
+	if err != nil {
+		return nil, err
+	}
+	dense, err := s.byVector(ctx, arm, where, everything)
+	if err != nil {
+		return nil, err
+	}
+	sums := make(map[int64]scored, max(len(keyword), len(dense)))
+	for _, ranking := range [][]scored{keyword, dense} {
+		for i, item := range ranking {
+			item.score = sums[item.n].score + 1/float64(s.settings.FusionK+i+1)
+			sums[item.n] = item
+		}
+	}
+	ranking := make([]scored, 0, len(sums))
+	for _, item := range sums {
+		if req.Threshold != nil && item.score < *req.Threshold || req.Only != nil && !slices.Contains(req.Only, item.id) {
+			continue
+		}
+		ranking = append(ranking, item)
+	}
+	slices.SortFunc(ranking, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id))
+	})
+	return ranking[:min(len(ranking), req.Limit)], nil
+}
