@@ -1,0 +1,59 @@
+package results
+
+import (
+	"runtime"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
+
+// The files of a bundle, apart from its blobs.
+const (
+	manifestFile    = "manifest.json"
+	sumsFile        = "SHA256SUMS"
+	caseSourceFile  = "case/case.yaml"
+	caseFile        = "case/resolved.json"
+	experimentFile  = "experiment.json"
+	pinsFile        = "pins.json"
+	planFile        = "plan.json"
+	retrievalsFile  = "observations/retrievals.jsonl"
+	generationsFile = "observations/generations.jsonl"
+	storeFile       = "observations/store.json"
+	environmentFile = "observations/environment.json"
+	featuresFile    = "features.json"
+	evaluationFile  = "evaluation.json"
+)
+
+// Bundle is the result of one case: what was asked, what was seen, and what was made of it.
+type Bundle struct {
+	Dir          string   // where it stands; set by Open
+	Manifest     Manifest // filled by Open; Seal reads Tool alone, and fills that from the build where it is zero
+	Case         matrix.Case
+	CaseSource   []byte // exact input bytes
+	Experiment   matrix.Experiment
+	Pins         Pins
+	Plan         matrix.Plan
+	Observations matrix.Observations
+	Environment  Environment // filled by Seal where it is zero
+	Features     verdict.Features
+	Evaluation   verdict.Evaluation
+	Status       string // StatusComplete where it is empty
+}
+
+// EnvironmentSchema is the schema of [Environment].
+const EnvironmentSchema = "culprit.environment/v1"
+
+// Environment is where the observations were made. It is not part of the observation digest.
+type Environment struct {
+	Schema  string `json:"schema"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	CPUs    int    `json:"cpus"`
+	Started string `json:"started,omitempty"`
+	Ended   string `json:"ended,omitempty"`
+}
+
+func thisEnvironment() Environment {
+	return Environment{Schema: EnvironmentSchema, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+}

@@ -1,0 +1,252 @@
+package results
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// Intent announces a call.
+type Intent struct {
+	CallKey string
+	Call    matrix.Call
+	Attempt int    // from 1
+	Request []byte // exact request body; nil: none is kept
+	Durable bool   // on disk before Intent returns: for a call that leaves the machine or costs money
+}
+
+// Outcome is what came of a call.
+type Outcome struct {
+	CallKey      string
+	Attempt      int
+	Status       matrix.Status
+	Error        *matrix.CallError
+	Response     []byte // exact response body; nil: none is kept. Of one over MaxResponse the first KeptOfResponse bytes are kept
+	FinishReason string
+	LatencyMS    int64
+	Durable      bool // on disk before Outcome returns
+}
+
+// CaseWriter is the work on one case. Its methods may be called by several goroutines; Seal and Abort end it.
+type CaseWriter struct {
+	exec       *Execution
+	id, name   string
+	caseDigest string
+	lock       *os.File
+	disk       *disk
+	journal    *journal
+
+	mu      sync.Mutex
+	blobs   map[string]blob // by reference
+	durable bool            // some call cannot be repeated for nothing
+	ended   bool
+}
+
+// blob is a stored blob.
+type blob struct {
+	size int64
+	text bool
+}
+
+const lockFile = "LOCK"
+
+func (w *CaseWriter) work() string   { return path.Join(workFolder, string(w.exec.id), w.name) }
+func (w *CaseWriter) bundle() string { return path.Join(string(w.exec.id), w.name+bundleSuffix) }
+
+func (w *CaseWriter) stamp() string { return w.exec.now().UTC().Format(time.RFC3339) }
+
+// begin fills the new work folder.
+func (w *CaseWriter) begin(pinsDigest string) error {
+	root, err := w.exec.root.OpenRoot(w.work())
+	if err != nil {
+		return err
+	}
+	w.disk = newDisk(root, w.exec.hook)
+	host, _ := os.Hostname() // for whoever finds the folder; not worth failing for
+	owner := fmt.Sprintf("pid %d\nhost %s\nstart %s\n", os.Getpid(), host, w.stamp())
+	if err := w.disk.write(lockFile, []byte(owner), false); err != nil {
+		return err
+	}
+	if w.journal, err = newJournal(w.disk); err != nil {
+		return err
+	}
+	return w.journal.append(Record{Type: RecordOpen, At: w.stamp(), Schema: journalSchema, Execution: w.exec.id, Case: w.id,
+		CaseDigest: w.caseDigest, PinsDigest: pinsDigest}, false)
+}
+
+// fail names the case and the place; every error of a CaseWriter passes through it.
+func (w *CaseWriter) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("case %q: work folder %q: %w", w.id, w.exec.workDir(w.name), err)
+}
+
+// Plan records what will be called. It is called once, before the first Intent.
+func (w *CaseWriter) Plan(p *matrix.Plan) error {
+	data, err := matrix.Canonical(p)
+	if err == nil {
+		err = w.disk.write(planFile, data, false)
+	}
+	if err == nil {
+		err = w.journal.append(Record{Type: RecordPlan, At: w.stamp(), Plan: matrix.DigestBytes(data),
+			Generations: p.Generations(), Retrievals: len(p.Retrievals)}, false)
+	}
+	return w.fail(err)
+}
+
+// Intent records that a call is about to be made. No call may be made before Intent has returned nil.
+func (w *CaseWriter) Intent(i Intent) error {
+	request, err := w.blob(i.Request, i.Durable)
+	if err != nil {
+		return w.fail(err)
+	}
+	if i.Durable {
+		if err := w.keep(); err != nil {
+			return w.fail(err)
+		}
+	}
+	return w.fail(w.journal.append(Record{Type: RecordIntent, At: w.stamp(), CallKey: i.CallKey, Call: &i.Call,
+		Attempt: i.Attempt, Request: request}, i.Durable))
+}
+
+// Outcome records what came of a call.
+func (w *CaseWriter) Outcome(o Outcome) error {
+	r := Record{Type: RecordResult, At: w.stamp(), CallKey: o.CallKey, Attempt: o.Attempt, Status: o.Status, Error: o.Error,
+		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response))}
+	if o.Status != matrix.StatusOK {
+		r.Type = RecordFailure
+	}
+	if len(o.Response) > MaxResponse {
+		o.Response, r.ResponseCut = o.Response[:KeptOfResponse], true
+	}
+	var err error
+	if r.Response, err = w.blob(o.Response, o.Durable); err != nil {
+		return w.fail(err)
+	}
+	return w.fail(w.journal.append(r, o.Durable))
+}
+
+// Note records a remark.
+func (w *CaseWriter) Note(text string) error {
+	return w.fail(w.journal.append(Record{Type: RecordNote, At: w.stamp(), Text: text}, false))
+}
+
+// keep makes the work folder itself durable, before the first call that cannot be repeated for nothing.
+func (w *CaseWriter) keep() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.durable {
+		return nil
+	}
+	for _, folder := range []string{path.Join(workFolder, string(w.exec.id)), workFolder, "."} {
+		if err := syncFolder(w.exec.root, folder); err != nil {
+			return err
+		}
+	}
+	w.durable = true
+	return nil
+}
+
+// blob stores data once under its digest and returns its reference, "" for nil.
+func (w *CaseWriter) blob(data []byte, durable bool) (string, error) {
+	if data == nil {
+		return "", nil
+	}
+	sum := sha256.Sum256(data)
+	ref := "sha256:" + hex.EncodeToString(sum[:])
+	return ref, w.store(ref, data, blob{size: int64(len(data))}, durable)
+}
+
+// store writes one blob unless it is there already. Two goroutines may write the same blob: each writes the same bytes.
+func (w *CaseWriter) store(ref string, data []byte, b blob, durable bool) error {
+	w.mu.Lock()
+	have, ok := w.blobs[ref]
+	if ok {
+		have.text = have.text || b.text
+		w.blobs[ref] = have
+	}
+	w.mu.Unlock()
+	if ok && !durable {
+		return nil
+	}
+	if int64(len(data)) > maxFile {
+		return fmt.Errorf("blob of %d bytes is over the limit of %d", len(data), maxFile)
+	}
+	if err := w.disk.write(blobPath(ref), data, durable); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	b.text = b.text || w.blobs[ref].text
+	w.blobs[ref] = b
+	w.mu.Unlock()
+	return nil
+}
+
+// blobPath returns where a blob stands in a bundle.
+func blobPath(ref string) string {
+	hexSum := strings.TrimPrefix(ref, "sha256:")
+	return "blobs/sha256/" + hexSum[:2] + "/" + hexSum
+}
+
+// Abort ends the work without a bundle. Work that holds a call that cannot be repeated for nothing is kept; other work is
+// removed.
+func (w *CaseWriter) Abort() error {
+	if !w.end() {
+		return nil
+	}
+	w.mu.Lock()
+	keep := w.durable
+	w.mu.Unlock()
+	var err error
+	if keep {
+		err = w.journal.append(Record{Type: RecordClose, At: w.stamp(), Text: StatusAborted}, true)
+	}
+	err = errors.Join(err, w.release())
+	if !keep {
+		err = errors.Join(err, w.exec.root.RemoveAll(w.work()))
+	}
+	return w.fail(err)
+}
+
+// end reports whether the work was still open, and ends it.
+func (w *CaseWriter) end() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return false
+	}
+	w.ended = true
+	return true
+}
+
+func (w *CaseWriter) release() error {
+	err := w.journal.close()
+	if w.disk != nil {
+		err = errors.Join(err, w.disk.root.Close())
+	}
+	return errors.Join(err, w.lock.Close())
+}
+
+func syncFolder(root *os.Root, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	return errors.Join(err, f.Close())
+}
+
+// bundleDir returns the path of the sealed bundle.
+func (w *CaseWriter) bundleDir() string {
+	return filepath.Join(w.exec.out, filepath.FromSlash(w.bundle()))
+}

@@ -1,0 +1,172 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// Steps of a write, as they are told to a disk's hook.
+const (
+	stepWrite  = "write"  // half of the data has been written when the hook fails
+	stepSync   = "sync"   // before the file or folder is synced
+	stepRename = "rename" // the temporary file is whole
+	stepDone   = "done"   // the file has its name
+)
+
+// hook is called at every step; an error of it fails the step. It is nil except in tests, which fail or die there.
+type hook func(step, name string) error
+
+// disk makes files below one root, so that each is whole or absent under its name. It remembers what was not synced yet.
+type disk struct {
+	root *os.Root
+	hook hook
+
+	temp    atomic.Int64
+	mu      sync.Mutex
+	files   map[string]bool // written and not synced
+	folders map[string]bool // with entries that were not synced
+	made    map[string]bool // folders that exist
+}
+
+func newDisk(root *os.Root, h hook) *disk {
+	return &disk{root: root, hook: h, files: map[string]bool{}, folders: map[string]bool{".": true}, made: map[string]bool{".": true}}
+}
+
+func (d *disk) at(step, name string) error {
+	if d.hook == nil {
+		return nil
+	}
+	if err := d.hook(step, name); err != nil {
+		return fmt.Errorf("%s %q: %w", step, name, err)
+	}
+	return nil
+}
+
+// write makes a file of data: under a temporary name in the same folder, then renamed. Durable writes are synced before
+// they return, the others by syncAll.
+func (d *disk) write(name string, data []byte, durable bool) error {
+	folder := path.Dir(name)
+	if err := d.folder(folder); err != nil {
+		return err
+	}
+	temp := path.Join(folder, ".tmp-"+strconv.FormatInt(d.temp.Add(1), 36))
+	if err := d.writeTemp(temp, name, data, durable); err != nil {
+		return errors.Join(err, ignoreMissing(d.root.Remove(temp)))
+	}
+	d.mu.Lock()
+	if !durable {
+		d.files[name] = true
+	}
+	d.folders[folder] = true
+	d.mu.Unlock()
+	if err := d.at(stepDone, name); err != nil {
+		return err
+	}
+	if durable {
+		return d.syncFolders(folder)
+	}
+	return nil
+}
+
+func (d *disk) writeTemp(temp, name string, data []byte, durable bool) error {
+	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	err = d.fill(f, name, data)
+	if err == nil && durable {
+		if err = d.at(stepSync, name); err == nil {
+			err = f.Sync()
+		}
+	}
+	// A full disk may show only when the file is closed.
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = d.at(stepRename, name)
+	}
+	if err != nil {
+		return err
+	}
+	return d.root.Rename(temp, name)
+}
+
+// fill writes data; a short write is always an error of Write.
+func (d *disk) fill(f *os.File, name string, data []byte) error {
+	if d.hook != nil {
+		if err := d.at(stepWrite, name); err != nil {
+			_, short := f.Write(data[:len(data)/2])
+			return errors.Join(err, short)
+		}
+	}
+	_, err := f.Write(data)
+	return err
+}
+
+// folder makes a folder and those above it.
+func (d *disk) folder(name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.folderLocked(name)
+}
+
+func (d *disk) folderLocked(name string) error {
+	if d.made[name] {
+		return nil
+	}
+	if err := d.folderLocked(path.Dir(name)); err != nil {
+		return err
+	}
+	if err := d.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	d.made[name], d.folders[name], d.folders[path.Dir(name)] = true, true, true
+	return nil
+}
+
+// syncFolders syncs a folder and those above it, as far as they have entries that were not synced.
+func (d *disk) syncFolders(name string) error {
+	for {
+		d.mu.Lock()
+		pending := d.folders[name]
+		delete(d.folders, name)
+		d.mu.Unlock()
+		if pending {
+			if err := d.sync(name); err != nil {
+				return err
+			}
+		}
+		if name == "." {
+			return nil
+		}
+		name = path.Dir(name)
+	}
+}
+
+func (d *disk) sync(name string) error {
+	if err := d.at(stepSync, name); err != nil {
+		return err
+	}
+	f, err := d.root.Open(name)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,177 @@
+package results
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// Errors of opening the work on a case.
+var (
+	// ErrLocked means that another live process works on the same case of the same execution.
+	ErrLocked = errors.New("another process works on it")
+	// ErrUnfinished means that an earlier process left work on the same case of the same execution.
+	ErrUnfinished = errors.New("an earlier process left it unfinished")
+)
+
+const (
+	workFolder    = ".work"
+	summaryFile   = "execution.json"
+	bundleSuffix  = ".bundle"
+	nonceAttempts = 4096
+)
+
+// Execution is one invocation over an experiment, as it is written: its bundles stand in <out>/<id>/, unfinished work in
+// <out>/.work/<id>/. Its methods may be called by several goroutines.
+type Execution struct {
+	id     ExecutionID
+	out    string
+	root   *os.Root // of out
+	folder *os.File // out itself, opened before anything is written, so that a sync of it reports every failed write
+	hook   hook
+	now    func() time.Time
+	syncs  group
+}
+
+// NewExecution makes the folder of a new execution below out. Name is the experiment's name.
+func NewExecution(out, name string, at time.Time) (*Execution, error) {
+	return newExecution(out, name, at, nil)
+}
+
+func newExecution(out, name string, at time.Time, h hook) (_ *Execution, err error) {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, fmt.Errorf("results folder: %w", err)
+	}
+	e := &Execution{out: out, hook: h, now: time.Now}
+	if e.root, err = os.OpenRoot(out); err != nil {
+		return nil, fmt.Errorf("results folder: %w", err)
+	}
+	if e.folder, err = e.root.Open("."); err == nil {
+		err = e.claim(name, at)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("results folder %q: %w", out, errors.Join(err, e.Close()))
+	}
+	return e, nil
+}
+
+// claim takes an id that sorts behind all earlier ones, also behind those of the same second.
+func (e *Execution) claim(name string, at time.Time) error {
+	earlier, err := Executions(e.out)
+	if err != nil {
+		return err
+	}
+	nonce := make([]byte, 16)
+	for range nonceAttempts {
+		if _, err := rand.Read(nonce); err != nil {
+			return err
+		}
+		id := newExecutionID(name, at, nonce)
+		if len(earlier) > 0 && strings.HasPrefix(string(earlier[0]), at.UTC().Format(stampLayout)) && id <= earlier[0] {
+			continue
+		}
+		err := e.root.Mkdir(string(id), 0o700)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		e.id = id
+		return err
+	}
+	return fmt.Errorf("too many executions began in this second: try again")
+}
+
+// ID returns the execution's id.
+func (e *Execution) ID() ExecutionID { return e.id }
+
+// Dir returns the folder that holds the bundles.
+func (e *Execution) Dir() string { return filepath.Join(e.out, string(e.id)) }
+
+// Case begins the work on one case. The digests go into the journal: pinsDigest is of what is declared, before any call.
+func (e *Execution) Case(c *matrix.Case, caseDigest, pinsDigest string) (*CaseWriter, error) {
+	w, err := e.openCase(c, caseDigest, pinsDigest)
+	if err != nil {
+		return nil, fmt.Errorf("case %q: work folder %q: %w", c.ID, e.workDir(caseName(c.ID)), err)
+	}
+	return w, nil
+}
+
+func (e *Execution) workDir(name string) string {
+	return filepath.Join(e.out, workFolder, string(e.id), name)
+}
+
+func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *CaseWriter, err error) {
+	w := &CaseWriter{exec: e, id: c.ID, name: caseName(c.ID), caseDigest: caseDigest, blobs: map[string]blob{}}
+	if _, err := e.root.Lstat(w.bundle()); err == nil {
+		return nil, fmt.Errorf("bundle %q: %w", w.bundle(), os.ErrExist)
+	}
+	if err := e.root.MkdirAll(path.Dir(w.work()), 0o700); err != nil {
+		return nil, err
+	}
+	made := e.root.Mkdir(w.work(), 0o700)
+	if made != nil && !errors.Is(made, os.ErrExist) {
+		return nil, made
+	}
+	if w.lock, err = e.root.Open(w.work()); err != nil {
+		return nil, err
+	}
+	if err = lockFolder(w.lock); err == nil && made != nil {
+		err = ErrUnfinished
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.lock.Close())
+	}
+	if err = w.begin(pinsDigest); err != nil {
+		return nil, errors.Join(err, w.Abort())
+	}
+	return w, nil
+}
+
+// Finish writes the summary of the execution, whole or not at all, and clears up after cases that left nothing.
+func (e *Execution) Finish(s Summary) error {
+	s.Schema, s.Execution = SummarySchema, e.id
+	data, err := json.MarshalIndent(s, "", " ")
+	if err == nil {
+		err = e.finish(append(data, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("execution %q: summary %q: %w", e.id, filepath.Join(e.Dir(), summaryFile), err)
+	}
+	return nil
+}
+
+func (e *Execution) finish(data []byte) error {
+	root, err := e.root.OpenRoot(string(e.id))
+	if err != nil {
+		return err
+	}
+	err = newDisk(root, e.hook).write(summaryFile, data, true)
+	if closeErr := root.Close(); err == nil {
+		err = closeErr
+	}
+	// A folder that still holds unfinished work is not empty and stays.
+	_ = e.root.Remove(path.Join(workFolder, string(e.id)))
+	_ = e.root.Remove(workFolder)
+	return err
+}
+
+// Close releases the folder. What was written stays.
+func (e *Execution) Close() error {
+	var err error
+	if e.folder != nil {
+		err = e.folder.Close()
+		e.folder = nil
+	}
+	if e.root != nil {
+		err = errors.Join(err, e.root.Close())
+		e.root = nil
+	}
+	return err
+}

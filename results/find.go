@@ -1,0 +1,159 @@
+package results
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ErrNotFound means that a results folder holds no such execution or case.
+var ErrNotFound = errors.New("not found")
+
+// Executions lists the executions of a results folder, newest first. A folder that does not exist has none.
+func Executions(out string) ([]ExecutionID, error) {
+	entries, err := os.ReadDir(out)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("results folder: %w", err)
+	}
+	var ids []ExecutionID
+	for _, entry := range entries {
+		if id, err := ParseExecutionID(entry.Name()); err == nil && entry.IsDir() {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b ExecutionID) int { return cmp.Compare(b, a) })
+	return ids, nil
+}
+
+// Bundles lists the bundles of one execution by path, in the order of their names.
+func Bundles(out string, id ExecutionID) ([]string, error) {
+	if _, err := ParseExecutionID(string(id)); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(out, string(id))
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("execution %q in %q: %w", id, out, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("execution %q: %w", id, err)
+	}
+	var bundles []string
+	for _, entry := range entries {
+		if entry.IsDir() && strings.HasSuffix(entry.Name(), bundleSuffix) {
+			bundles = append(bundles, filepath.Join(dir, entry.Name()))
+		}
+	}
+	return bundles, nil
+}
+
+// FindCase returns the bundle of a case in one execution, or, for the id "", in the newest execution that has it.
+func FindCase(out, caseID string, id ExecutionID) (string, error) {
+	ids := []ExecutionID{id}
+	if id == "" {
+		var err error
+		if ids, err = Executions(out); err != nil {
+			return "", err
+		}
+		if len(ids) == 0 {
+			return "", fmt.Errorf("no execution in %q: %w: run the experiment first", out, ErrNotFound)
+		}
+	}
+	for _, id := range ids {
+		if _, err := ParseExecutionID(string(id)); err != nil {
+			return "", err
+		}
+		dir := filepath.Join(out, string(id), caseName(caseID)+bundleSuffix)
+		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("case %q: %w in %q: %s", caseID, ErrNotFound, out, otherCases(out, ids[0]))
+}
+
+// otherCases names what an execution holds instead, for an error.
+func otherCases(out string, id ExecutionID) string {
+	const shown = 10
+	bundles, err := Bundles(out, id)
+	if err != nil {
+		return err.Error()
+	}
+	if len(bundles) == 0 {
+		return fmt.Sprintf("execution %q holds no bundle", id)
+	}
+	var names []string
+	for _, dir := range bundles[:min(shown, len(bundles))] {
+		names = append(names, strings.TrimSuffix(filepath.Base(dir), bundleSuffix))
+	}
+	if more := len(bundles) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return fmt.Sprintf("execution %q has %s", id, strings.Join(names, ", "))
+}
+
+// ReadSummary reads the summary of an execution. One that was killed wrote none; it is then made of its bundles.
+func ReadSummary(out string, id ExecutionID) (*Summary, error) {
+	if _, err := ParseExecutionID(string(id)); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(out, string(id))
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("execution %q in %q: %w", id, out, ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("execution %q: %w", id, err)
+	}
+	data, err := readFile(root, summaryFile, maxSummary)
+	if closeErr := root.Close(); err == nil {
+		err = closeErr
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return rebuildSummary(out, id)
+	}
+	var s Summary
+	if err == nil {
+		if err = checkSchema(data, SummarySchema); err == nil {
+			err = json.Unmarshal(data, &s)
+		}
+	}
+	if err == nil && s.Execution != id {
+		err = fmt.Errorf("it is of execution %q", s.Execution)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("summary %q: %w", filepath.Join(dir, summaryFile), err)
+	}
+	return &s, nil
+}
+
+func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
+	bundles, err := Bundles(out, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(bundles) == 0 {
+		return nil, fmt.Errorf("execution %q in %q left no summary and no bundle: %w", id, out, ErrNotFound)
+	}
+	var s Summary
+	for i, dir := range bundles {
+		b, err := Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			s = NewSummary(id, &b.Experiment)
+		}
+		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Observations, dir))
+	}
+	s.Bundles, s.Rebuilt = filepath.Join(out, string(id)), true
+	s.Total()
+	return &s, nil
+}

@@ -1,0 +1,121 @@
+package results
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+const (
+	journalFile   = "journal.jsonl"
+	journalSchema = "culprit.journal/v1"
+)
+
+// noRecord stands for the record before the first one.
+var noRecord = strings.Repeat("0", 2*sha256.Size)
+
+// recordSum chains a record to the one before it.
+func recordSum(seq int, prev string, rec []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d|%s|", seq, prev)
+	h.Write(rec)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func journalLine(seq int, prev string, rec []byte, sum string) []byte {
+	line := make([]byte, 0, len(rec)+len(prev)+len(sum)+48)
+	line = append(line, `{"seq":`...)
+	line = strconv.AppendInt(line, int64(seq), 10)
+	line = append(append(line, `,"prev":"`...), prev...)
+	line = append(append(line, `","rec":`...), rec...)
+	line = append(append(line, `,"sum":"`...), sum...)
+	return append(line, '"', '}', '\n')
+}
+
+// journal appends records to a file. After a failed append nothing more is written, or it would merge with a torn line.
+type journal struct {
+	file *os.File
+	disk *disk
+
+	mu   sync.Mutex
+	seq  int
+	head string
+	size int64
+	hash hash.Hash // of the whole file
+	err  error
+
+	syncs group
+}
+
+func newJournal(d *disk) (*journal, error) {
+	f, err := d.root.OpenFile(journalFile, os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &journal{file: f, disk: d, head: noRecord, hash: sha256.New()}, nil
+}
+
+// append writes one record; a durable one is synced before append returns.
+func (j *journal) append(rec any, durable bool) error {
+	raw, err := json.Marshal(rec)
+	if err != nil {
+		return fmt.Errorf("journal record: %w", err)
+	}
+	if err := j.add(raw); err != nil {
+		return err
+	}
+	if !durable {
+		return nil
+	}
+	return j.sync()
+}
+
+func (j *journal) add(raw []byte) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.err != nil {
+		return j.err
+	}
+	seq := j.seq + 1
+	sum := recordSum(seq, j.head, raw)
+	line := journalLine(seq, j.head, raw, sum)
+	if len(line) > maxJournalLine {
+		return fmt.Errorf("journal record of %d bytes is over the limit of %d", len(line), maxJournalLine)
+	}
+	if j.err = j.disk.fill(j.file, journalFile, line); j.err != nil {
+		return j.err
+	}
+	j.seq, j.head, j.size = seq, sum, j.size+int64(len(line))
+	_, _ = j.hash.Write(line) // a hash never fails
+	return j.disk.at(stepDone, journalFile)
+}
+
+func (j *journal) sync() error {
+	return j.syncs.do(func() error {
+		if err := j.disk.at(stepSync, journalFile); err != nil {
+			return err
+		}
+		if err := j.file.Sync(); err != nil {
+			return err
+		}
+		return j.disk.syncFolders(".")
+	})
+}
+
+func (j *journal) close() error {
+	if j == nil || j.file == nil {
+		return nil
+	}
+	err := j.file.Close()
+	j.file = nil
+	return err
+}
+
+// sum returns the hex sha256 of the file.
+func (j *journal) sum() string { return hex.EncodeToString(j.hash.Sum(nil)) }

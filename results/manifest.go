@@ -1,0 +1,219 @@
+package results
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// ManifestSchema is the schema of [Manifest].
+const ManifestSchema = "culprit.bundle/v1"
+
+// The statuses of a bundle. A partial bundle is sealed too: what it lacks is recorded as not run.
+const (
+	StatusComplete = "complete"
+	StatusPartial  = "partial"
+	StatusAborted  = "aborted"
+)
+
+// The classes of a file in a bundle.
+const (
+	ClassInput    = "input"    // bytes that were given
+	ClassObserved = "observed" // recorded from outside, never recomputed
+	ClassDerived  = "derived"  // the same bytes when recomputed from input and observed files
+)
+
+// Manifest is the seal of a bundle. It is written last, and lists every other file except SHA256SUMS.
+type Manifest struct {
+	Schema     string      `json:"schema"`
+	CaseID     string      `json:"case_id"`
+	CaseDigest string      `json:"case_digest"`
+	ExecID     ExecutionID `json:"exec_id"`
+	Created    string      `json:"created"`
+	Status     string      `json:"status"`
+	Digests    Digests     `json:"digests"`
+	Evaluator  Evaluator   `json:"evaluator"`
+	Files      []File      `json:"files"` // sorted by path
+	Journal    JournalHead `json:"journal"`
+	Tool       Tool        `json:"tool"`
+}
+
+// Digests identify the parts of a bundle, each as "sha256:<hex>". Observation leaves out what is volatile: times,
+// latencies, request ids and attempt counts.
+type Digests struct {
+	Case        string `json:"case"`
+	Pins        string `json:"pins"`
+	Plan        string `json:"plan"`
+	Observation string `json:"observation"`
+	Evaluation  string `json:"evaluation"`
+}
+
+// Evaluator is what judged the case.
+type Evaluator struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Ruleset string `json:"ruleset"`
+}
+
+// File is one file of a bundle.
+type File struct {
+	Class     string `json:"class"`
+	MediaType string `json:"media_type"`
+	Path      string `json:"path"`
+	SHA256    string `json:"sha256"`
+	Size      int64  `json:"size"`
+}
+
+// JournalHead is the last sum and the number of records of the journal: a chain alone does not show that its end was cut.
+type JournalHead struct {
+	Head    string `json:"head"`
+	Records int    `json:"records"`
+}
+
+// Tool is what wrote the bundle.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Dirty   bool   `json:"dirty"`
+}
+
+// BuildTool describes the running program from its build information.
+func BuildTool() Tool {
+	t := Tool{Name: "culprit", Version: "devel"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return t
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		t.Version = v
+	}
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			t.Commit = s.Value
+		case "vcs.modified":
+			t.Dirty = s.Value == "true"
+		}
+	}
+	return t
+}
+
+// decodeManifest reads a manifest strictly: canonical bytes, no unknown field, sane paths and sizes.
+func decodeManifest(data []byte) (*Manifest, error) {
+	if err := checkSchema(data, ManifestSchema); err != nil {
+		return nil, err
+	}
+	var m Manifest
+	if err := decodeStrict(data, &m); err != nil {
+		return nil, err
+	}
+	again, err := matrix.Canonical(m)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(again, data) {
+		return nil, errors.New("its bytes are not the canonical form of its content")
+	}
+	return &m, m.check()
+}
+
+// checkSchema tells a newer major version apart from something else.
+func checkSchema(data []byte, want string) error {
+	var head struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fmt.Errorf("not JSON: %w", err)
+	}
+	if head.Schema == want {
+		return nil
+	}
+	kind, version, _ := strings.Cut(want, "/v")
+	major, isVersion := strings.CutPrefix(head.Schema, kind+"/v")
+	if n, err := strconv.Atoi(major); isVersion && err == nil {
+		if ours, _ := strconv.Atoi(version); n > ours {
+			return fmt.Errorf("schema %q is newer than this version of culprit, which reads up to %q: use a newer culprit", head.Schema, want)
+		}
+	}
+	return fmt.Errorf("schema is %q and not %q", head.Schema, want)
+}
+
+func decodeStrict(data []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return errors.New("something follows the JSON value")
+	}
+	return nil
+}
+
+func (m *Manifest) check() error {
+	switch {
+	case m.CaseID == "":
+		return errors.New("it names no case")
+	case m.Status != StatusComplete && m.Status != StatusPartial && m.Status != StatusAborted:
+		return fmt.Errorf("status %q is unknown", m.Status)
+	case len(m.Files) > maxFiles:
+		return fmt.Errorf("it lists %d files, more than %d", len(m.Files), maxFiles)
+	case m.Journal.Records < 0 || !isHexSum(m.Journal.Head):
+		return errors.New("its journal head is not a sum")
+	}
+	if _, err := time.Parse(time.RFC3339, m.Created); err != nil {
+		return fmt.Errorf("created: %w", err)
+	}
+	for _, digest := range []string{m.CaseDigest, m.Digests.Case, m.Digests.Pins, m.Digests.Plan, m.Digests.Observation, m.Digests.Evaluation} {
+		if hexSum, ok := strings.CutPrefix(digest, "sha256:"); !ok || !isHexSum(hexSum) {
+			return fmt.Errorf("%q is not a digest", digest)
+		}
+	}
+	return checkFiles(m.Files)
+}
+
+func checkFiles(files []File) error {
+	var total int64
+	folded := make(map[string]bool, len(files))
+	for i, f := range files {
+		lower := strings.ToLower(f.Path)
+		switch {
+		case !fs.ValidPath(f.Path) || f.Path == "." || strings.ContainsAny(f.Path, "\\:\x00"):
+			return fmt.Errorf("path %q leaves the bundle", f.Path)
+		case f.Path == manifestFile || f.Path == sumsFile:
+			return fmt.Errorf("it lists %q", f.Path)
+		case i > 0 && f.Path <= files[i-1].Path:
+			return fmt.Errorf("path %q is out of order or listed twice", f.Path)
+		case folded[lower]:
+			return fmt.Errorf("path %q differs from another by case only", f.Path)
+		case f.Class != ClassInput && f.Class != ClassObserved && f.Class != ClassDerived:
+			return fmt.Errorf("file %q is of the unknown class %q", f.Path, f.Class)
+		case !isHexSum(f.SHA256):
+			return fmt.Errorf("file %q has no sum", f.Path)
+		case f.Size < 0 || f.Size > maxFile:
+			return fmt.Errorf("file %q is said to have %d bytes; the limit is %d", f.Path, f.Size, maxFile)
+		}
+		folded[lower] = true
+		total += f.Size
+	}
+	if total > maxTotal {
+		return fmt.Errorf("its files have %d bytes together; the limit is %d", total, int64(maxTotal))
+	}
+	return nil
+}
+
+func isHexSum(s string) bool {
+	b, err := hex.DecodeString(s)
+	return err == nil && len(b) == 32 && s == strings.ToLower(s)
+}

@@ -1,0 +1,204 @@
+package results
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// Open reads a bundle. It is strict: an unknown field of the manifest, a newer schema, a path that leaves the bundle, or
+// a file that is not what the manifest lists is an error. It reads what the manifest lists and nothing else; the journal
+// is left to [ReadJournal].
+func Open(dir string) (*Bundle, error) {
+	b, err := openBundle(dir)
+	if err != nil {
+		return nil, fmt.Errorf("bundle %q: %w", dir, err)
+	}
+	return b, nil
+}
+
+func openBundle(dir string) (_ *Bundle, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	r, err := readManifest(root)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bundle{Dir: dir, Manifest: *r.manifest, Status: r.manifest.Status}
+	return b, r.fill(b)
+}
+
+// reader reads the files that a manifest lists.
+type reader struct {
+	root     *os.Root
+	manifest *Manifest
+	files    map[string]File
+	texts    map[string]string // by reference
+}
+
+func readManifest(root *os.Root) (*reader, error) {
+	data, err := readFile(root, manifestFile, maxManifest)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("it has no %s, so it is not a bundle: %w", manifestFile, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := decodeManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	r := &reader{root: root, manifest: m, files: make(map[string]File, len(m.Files)), texts: map[string]string{}}
+	for _, f := range m.Files {
+		r.files[f.Path] = f
+	}
+	return r, nil
+}
+
+// readFile reads a regular file of at most limit bytes.
+func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
+	info, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%q is not a regular file", name)
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%q has %d bytes; the limit is %d", name, info.Size(), limit)
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, info.Size())
+	_, err = io.ReadFull(f, data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", name, err)
+	}
+	return data, nil
+}
+
+// read returns a listed file whose size and sum are as listed.
+func (r *reader) read(name string) ([]byte, error) {
+	f, ok := r.files[name]
+	if !ok {
+		return nil, fmt.Errorf("%q is not listed in %s", name, manifestFile)
+	}
+	data, err := readFile(r.root, name, f.Size)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	if int64(len(data)) != f.Size || hex.EncodeToString(sum[:]) != f.SHA256 {
+		return nil, fmt.Errorf("%q is not the file that %s lists: its sum differs", name, manifestFile)
+	}
+	return data, nil
+}
+
+func (r *reader) fill(b *Bundle) (err error) {
+	if b.CaseSource, err = r.read(caseSourceFile); err != nil {
+		return err
+	}
+	// Derived files are read strictly: a field that this version does not know could change what they say.
+	for _, f := range []struct {
+		name   string
+		into   any
+		strict bool
+	}{
+		{caseFile, &b.Case, true},
+		{experimentFile, &b.Experiment, false},
+		{pinsFile, &b.Pins, false},
+		{planFile, &b.Plan, true},
+		{storeFile, &b.Observations.Store, false},
+		{environmentFile, &b.Environment, false},
+		{featuresFile, &b.Features, true},
+		{evaluationFile, &b.Evaluation, true},
+	} {
+		if err := r.decode(f.name, f.into, f.strict); err != nil {
+			return err
+		}
+	}
+	if b.Case.ID != r.manifest.CaseID || b.Evaluation.Case != "" && b.Evaluation.Case != r.manifest.CaseID {
+		return fmt.Errorf("%s is of case %q, and %s of case %q", manifestFile, r.manifest.CaseID, caseFile, b.Case.ID)
+	}
+	if b.Observations.Retrievals, err = decodeLines[matrix.Retrieval](r, retrievalsFile); err != nil {
+		return err
+	}
+	if b.Observations.Trials, err = decodeLines[matrix.Trial](r, generationsFile); err != nil {
+		return err
+	}
+	return b.Observations.Texts(r.text)
+}
+
+func (r *reader) decode(name string, into any, strict bool) error {
+	data, err := r.read(name)
+	if err != nil {
+		return err
+	}
+	if strict {
+		err = decodeStrict(data, into)
+	} else {
+		err = json.Unmarshal(data, into)
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	return nil
+}
+
+func decodeLines[T any](r *reader, name string) ([]T, error) {
+	data, err := r.read(name)
+	if err != nil {
+		return nil, err
+	}
+	var out []T
+	for n := 1; len(data) > 0; n++ {
+		line, rest, whole := bytes.Cut(data, []byte{'\n'})
+		if !whole || len(line) > maxLine {
+			return nil, fmt.Errorf("%q:%d: the line is cut or too long", name, n)
+		}
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil {
+			return nil, fmt.Errorf("%q:%d: %w", name, n, err)
+		}
+		out, data = append(out, v), rest
+	}
+	return out, nil
+}
+
+// text fills a text in. Each blob is read once, however many texts refer to it.
+func (r *reader) text(t *matrix.Text) error {
+	value, ok := r.texts[t.Ref]
+	if !ok {
+		hexSum, isRef := strings.CutPrefix(t.Ref, "sha256:")
+		if !isRef || !isHexSum(hexSum) {
+			return fmt.Errorf("%q is not a reference to a blob", t.Ref)
+		}
+		data, err := r.read(blobPath(t.Ref))
+		if err != nil {
+			return err
+		}
+		if f := r.files[blobPath(t.Ref)]; f.SHA256 != hexSum {
+			return fmt.Errorf("blob %q holds something else", t.Ref)
+		}
+		value = string(data)
+		r.texts[t.Ref] = value
+	}
+	t.Value = value
+	return nil
+}

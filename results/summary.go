@@ -1,0 +1,239 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
+
+// SummarySchema is the schema of [Summary].
+const SummarySchema = "culprit.execution/v1"
+
+// Summary is one execution over all its cases: what `culprit run --json` ends with. Numbers are rounded to four places;
+// what is not known is null. Everything below Cases is made of Cases by Total.
+type Summary struct {
+	Schema    string        `json:"schema"`
+	Execution ExecutionID   `json:"execution"`
+	Exit      int           `json:"exit"`
+	Name      string        `json:"name"`
+	Setup     Setup         `json:"setup"`
+	Cases     []CaseSummary `json:"cases"`
+
+	Counts      Counts             `json:"counts"`
+	ByStage     []StageCount       `json:"by_stage"` // cases whose first defect is in the stage, in the order of stages
+	Recall      map[string]*Number `json:"recall"`   // by k, the mean over the cases with gold
+	RecallCases Share              `json:"recall_cases"`
+	Answers     AnswerTotals       `json:"answers"`
+	Totals      Totals             `json:"totals"`
+	Bundles     string             `json:"bundles,omitempty"` // the folder that holds them
+	WallMS      int64              `json:"wall_ms"`
+	// Rebuilt is set on a summary that was made of the bundles because the execution did not write one: it did not end.
+	Rebuilt bool `json:"rebuilt,omitempty"`
+}
+
+// Setup is what the cases were run on, for the head of a report.
+type Setup struct {
+	Store      string   `json:"store"`
+	Search     string   `json:"search"` // mode
+	Reranker   string   `json:"reranker,omitempty"`
+	Generator  string   `json:"generator"`
+	Generation string   `json:"generation"` // "deterministic", "stochastic", "mixed", "" when nothing was generated; set by Total
+	K          int      `json:"k"`
+	Budget     string   `json:"budget"`
+	Runs       []string `json:"runs"`  // letters, set by Total
+	Local      bool     `json:"local"` // the generator runs in this process and costs nothing
+}
+
+// Counts are the cases by outcome.
+type Counts struct {
+	Cases        int `json:"cases"`
+	Failing      int `json:"failing"`
+	Passing      int `json:"passing"`
+	Inconclusive int `json:"inconclusive"`
+	Environment  int `json:"environment"`
+	Invalid      int `json:"invalid"`
+	Blocking     int `json:"blocking"` // blocking cases that fail or cannot judge
+}
+
+// StageCount is the number of cases that fail first at a stage.
+type StageCount struct {
+	Stage verdict.Stage `json:"stage"`
+	Cases int           `json:"cases"`
+}
+
+// Share says how many of the cases a mean is over.
+type Share struct {
+	Used  int `json:"used"`
+	Total int `json:"total"`
+}
+
+// AnswerTotals counts production's answers over all cases.
+type AnswerTotals struct {
+	Scored        int `json:"scored"`
+	Answered      int `json:"answered"` // not a refusal
+	Copied        int `json:"copied"`   // answered with words that stand in the prompt
+	Correct       int `json:"correct"`
+	CopiedCorrect int `json:"copied_correct"`
+}
+
+// Totals count calls and tokens. A token count is null where no call reported it, and the cost where it is not known.
+type Totals struct {
+	Calls      int    `json:"calls"`  // searches and generations that were made, retries among them
+	Reused     int    `json:"reused"` // trials served by an identical call
+	Paid       int    `json:"paid"`   // generations that were asked of a generator outside of this process
+	TokensIn   *int64 `json:"tokens_in"`
+	TokensOut  *int64 `json:"tokens_out"`
+	CostMicro  *int64 `json:"cost_micro"`
+	Generation int    `json:"generations"`
+}
+
+// CaseSummary is one case of a summary.
+type CaseSummary struct {
+	ID        string                        `json:"id"`
+	Risk      matrix.Risk                   `json:"risk"`
+	Outcome   verdict.Outcome               `json:"outcome"`
+	Qualifier string                        `json:"qualifier,omitempty"`
+	Summary   string                        `json:"summary"` // one line
+	Defects   []DefectSummary               `json:"defects"`
+	Cells     map[matrix.CellID]CellSummary `json:"cells"`
+	Gold      bool                          `json:"gold"` // the case declares evidence
+	Retrieval RetrievalSummary              `json:"retrieval"`
+	Checks    map[string]matrix.Answer      `json:"checks"`
+	Answer    AnswerTotals                  `json:"answer"`
+	Missing   []string                      `json:"missing,omitempty"`
+	Findings  []string                      `json:"findings,omitempty"`
+	Totals    Totals                        `json:"totals"`
+	Bundle    string                        `json:"bundle"`
+}
+
+// DefectSummary is one defect of a summary.
+type DefectSummary struct {
+	Stage    verdict.Stage `json:"stage"`
+	Label    string        `json:"label"`
+	Rule     string        `json:"rule"`
+	Grade    verdict.Grade `json:"grade"`
+	Evidence []string      `json:"evidence,omitempty"`
+}
+
+// Name returns "stage/label".
+func (d DefectSummary) Name() string { return string(d.Stage) + "/" + d.Label }
+
+// CellSummary counts the trials of one cell.
+type CellSummary struct {
+	Trials   int           `json:"trials"` // that were run: Scored + Unscored + Errors
+	Scored   int           `json:"scored"`
+	Pass     int           `json:"pass"`
+	Errors   int           `json:"errors"`
+	Unscored int           `json:"unscored"` // blocked or cut off
+	NotRun   int           `json:"not_run"`
+	Exact    bool          `json:"exact"`              // deterministic: no interval
+	Wilson95 []string      `json:"wilson95,omitempty"` // of Pass/Scored
+	Refused  int           `json:"refused"`
+	Held     matrix.Answer `json:"held,omitempty"` // the declared expectation of a perturbation
+}
+
+// RetrievalSummary is the production retrieval of one case. A rank is null where the gold is not in the ranking. Two
+// required items of one source are told apart as "source" and "source#2".
+type RetrievalSummary struct {
+	Ranks   map[string]*int    `json:"ranks"`
+	Recall  map[string]*Number `json:"recall"`
+	Metrics map[string]*Number `json:"metrics,omitempty"`
+}
+
+// NewSummary begins the summary of an execution with what the experiment declares.
+func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
+	s := Summary{Schema: SummarySchema, Execution: id, Name: e.Name, Setup: Setup{
+		Search: e.Pipeline.Search.Mode, K: e.Pipeline.Search.K, Budget: e.Pipeline.Assemble.Budget.String()}}
+	if b := e.Backends.Store; b != nil {
+		s.Setup.Store = b.Adapter
+	}
+	if b := e.Backends.Generator; b != nil {
+		s.Setup.Generator, s.Setup.Local = modelOf(b), b.Adapter == "embedded"
+		if s.Setup.Generator == "" {
+			s.Setup.Generator = b.Adapter
+		}
+	}
+	if b := e.Backends.Reranker; b != nil && e.Pipeline.Rerank != nil {
+		if s.Setup.Reranker = modelOf(b); s.Setup.Reranker == "" {
+			s.Setup.Reranker = b.Adapter
+		}
+	}
+	return s
+}
+
+// Summarise makes the summary of one case of its verdict and the recorded trials. Bundle is the path of its bundle.
+func Summarise(e verdict.Evaluation, o *matrix.Observations, bundle string) CaseSummary {
+	s := CaseSummary{
+		ID: e.Case, Risk: e.Risk, Outcome: e.Outcome, Qualifier: e.Qualifier, Summary: e.Summary, Bundle: bundle,
+		Missing: e.Missing, Findings: e.Findings, Gold: len(o.Store.Gold) > 0 || len(e.Retrieval.Gold) > 0,
+		Defects: []DefectSummary{}, Cells: map[matrix.CellID]CellSummary{}, Checks: map[string]matrix.Answer{},
+		Answer: AnswerTotals(e.Answer), Totals: countCalls(o), Retrieval: summariseRetrieval(e.Retrieval),
+	}
+	for _, d := range e.Defects {
+		s.Defects = append(s.Defects, DefectSummary{Stage: d.Stage, Label: d.Label, Rule: d.Rule, Grade: d.Grade, Evidence: d.Evidence})
+	}
+	for _, c := range e.Cells {
+		s.Cells[c.Cell] = CellSummary{Trials: c.Scored + c.Unscored + c.Failed, Scored: c.Scored, Pass: c.Pass, Errors: c.Failed,
+			Unscored: c.Unscored, NotRun: c.NotRun, Exact: c.Exact, Wilson95: c.Wilson95, Refused: c.Refused, Held: c.Held}
+	}
+	for _, c := range e.Checks {
+		s.Checks[c.Name] = c.Result
+	}
+	return s
+}
+
+func summariseRetrieval(r verdict.RetrievalResult) RetrievalSummary {
+	s := RetrievalSummary{Ranks: map[string]*int{}, Recall: map[string]*Number{}, Metrics: map[string]*Number{}}
+	for i, g := range r.Gold {
+		name := g.Source
+		if _, taken := s.Ranks[name]; taken {
+			name = fmt.Sprintf("%s#%d", name, i+1)
+		}
+		s.Ranks[name] = g.Rank
+	}
+	for _, m := range r.Metrics {
+		if k, ok := strings.CutPrefix(m.Name, "recall@"); ok {
+			s.Recall[k] = parseNumber(m.Value)
+		} else {
+			s.Metrics[m.Name] = parseNumber(m.Value)
+		}
+	}
+	return s
+}
+
+// countCalls counts what was asked of the store and of the generator, from the records alone.
+func countCalls(o *matrix.Observations) Totals {
+	var t Totals
+	for i := range o.Retrievals {
+		if o.Retrievals[i].Status != matrix.StatusNotRun {
+			t.Calls++
+		}
+	}
+	for i := range o.Trials {
+		switch trial := &o.Trials[i]; {
+		case trial.Status == matrix.StatusNotRun || trial.Cached:
+		case trial.SameAs != "":
+			t.Reused++
+		default:
+			t.Generation += max(1, trial.Attempts)
+			t.TokensIn = addTokens(t.TokensIn, trial.Usage.InputTokens)
+			t.TokensOut = addTokens(t.TokensOut, trial.Usage.OutputTokens)
+		}
+	}
+	t.Calls += t.Generation
+	return t
+}
+
+func addTokens(sum *int64, n *int) *int64 {
+	if n == nil {
+		return sum
+	}
+	var total int64
+	if sum != nil {
+		total = *sum
+	}
+	total += int64(*n)
+	return &total
+}

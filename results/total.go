@@ -1,0 +1,197 @@
+package results
+
+import (
+	"slices"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
+
+// Exit codes of a finished execution.
+const (
+	exitPassed      = 0
+	exitBlocked     = 3
+	exitHeld        = 4
+	exitEnvironment = 5
+)
+
+// stageOrder is the order in which stages are judged.
+var stageOrder = []verdict.Stage{verdict.StageFixture, verdict.StageAccess, verdict.StageIndex, verdict.StageEmbed, verdict.StageRetrieve,
+	verdict.StageRerank, verdict.StageAssemble, verdict.StagePrompt, verdict.StageGenerate, verdict.StageAbstain, verdict.StageSeam}
+
+// Total makes every total of the cases. It may be called again after more cases were added.
+func (s *Summary) Total() {
+	s.Counts, s.Answers, s.Totals = Counts{Cases: len(s.Cases)}, AnswerTotals{}, Totals{}
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		s.count(c)
+		s.Answers.add(c.Answer)
+		s.Totals.add(c.Totals)
+	}
+	if !s.Setup.Local {
+		s.Totals.Paid = s.Totals.Generation
+	}
+	if s.Totals.CostMicro = nil; s.Totals.Paid == 0 {
+		s.Totals.CostMicro = new(int64)
+	}
+	s.ByStage = s.byStage()
+	s.Recall, s.RecallCases = s.meanRecall()
+	s.Setup.Runs, s.Setup.Generation = s.runs(), s.generation()
+	s.Exit = s.ExitCode()
+}
+
+func (s *Summary) count(c *CaseSummary) {
+	blocks := c.Risk == matrix.RiskBlocking
+	switch c.Outcome {
+	case verdict.Pass:
+		s.Counts.Passing++
+		blocks = false
+	case verdict.Fail:
+		s.Counts.Failing++
+	case verdict.InvalidFixture:
+		s.Counts.Invalid++
+	case verdict.Environment:
+		s.Counts.Environment++
+		blocks = false
+	default:
+		// An outcome that is not known decides nothing, and is never a success.
+		s.Counts.Inconclusive++
+		blocks = false
+	}
+	if blocks {
+		s.Counts.Blocking++
+	}
+}
+
+func (a *AnswerTotals) add(b AnswerTotals) {
+	a.Scored += b.Scored
+	a.Answered += b.Answered
+	a.Copied += b.Copied
+	a.Correct += b.Correct
+	a.CopiedCorrect += b.CopiedCorrect
+}
+
+func (t *Totals) add(c Totals) {
+	t.Calls += c.Calls
+	t.Reused += c.Reused
+	t.Generation += c.Generation
+	t.TokensIn = addCount(t.TokensIn, c.TokensIn)
+	t.TokensOut = addCount(t.TokensOut, c.TokensOut)
+}
+
+func addCount(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		if a == nil {
+			return b
+		}
+		return a
+	}
+	sum := *a + *b
+	return &sum
+}
+
+func (s *Summary) byStage() []StageCount {
+	first := map[verdict.Stage]int{}
+	for i := range s.Cases {
+		if c := &s.Cases[i]; len(c.Defects) > 0 && c.Outcome == verdict.Fail {
+			first[c.Defects[0].Stage]++
+		}
+	}
+	counts := []StageCount{}
+	for _, stage := range stageOrder {
+		if n := first[stage]; n > 0 {
+			counts = append(counts, StageCount{Stage: stage, Cases: n})
+		}
+	}
+	return counts
+}
+
+// meanRecall is over the cases with gold whose retrieval was observed; a case without gold has no recall at all.
+func (s *Summary) meanRecall() (map[string]*Number, Share) {
+	sums, counts, share := map[string]float64{}, map[string]int{}, Share{Total: len(s.Cases)}
+	for i := range s.Cases {
+		used := false
+		for k, v := range s.Cases[i].Retrieval.Recall {
+			if v != nil {
+				sums[k] += float64(*v)
+				counts[k]++
+				used = true
+			}
+		}
+		if used {
+			share.Used++
+		}
+	}
+	mean := make(map[string]*Number, len(sums))
+	for k, sum := range sums {
+		mean[k] = newNumber(sum / float64(counts[k]))
+	}
+	return mean, share
+}
+
+// runs lists the letters of the runs that some case made.
+func (s *Summary) runs() []string {
+	seen := map[string]bool{}
+	for i := range s.Cases {
+		for cell, counts := range s.Cases[i].Cells {
+			if counts.Trials > 0 && cell != "" {
+				seen[string(cell[0])] = true
+			}
+		}
+		if len(s.Cases[i].Retrieval.Ranks) > 0 {
+			seen["C"] = true
+		}
+	}
+	runs := []string{}
+	for _, letter := range []string{"A", "B", "C", "D"} {
+		if seen[letter] {
+			runs = append(runs, letter)
+		}
+	}
+	return runs
+}
+
+// generation says whether the recorded trials were deterministic.
+func (s *Summary) generation() string {
+	var kinds []string
+	for i := range s.Cases {
+		for _, c := range s.Cases[i].Cells {
+			if c.Scored > 0 {
+				kind := "stochastic"
+				if c.Exact {
+					kind = "deterministic"
+				}
+				if !slices.Contains(kinds, kind) {
+					kinds = append(kinds, kind)
+				}
+			}
+		}
+	}
+	switch len(kinds) {
+	case 0:
+		return ""
+	case 1:
+		return kinds[0]
+	default:
+		return "mixed"
+	}
+}
+
+// ExitCode is 3 when a blocking case fails or cannot judge, else 5 when a case met errors of its environment, else 4 when a
+// case is undecided, else 0.
+func (s *Summary) ExitCode() int {
+	var c Summary
+	for i := range s.Cases {
+		c.count(&s.Cases[i])
+	}
+	switch {
+	case c.Counts.Blocking > 0:
+		return exitBlocked
+	case c.Counts.Environment > 0:
+		return exitEnvironment
+	case c.Counts.Inconclusive > 0:
+		return exitHeld
+	default:
+		return exitPassed
+	}
+}
