@@ -1,0 +1,229 @@
+package verdict
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// FindCitations returns the ids of the packed items that an answer cites, and what it cites that was not packed, each once and in the
+// order of first mention.
+//
+// A citation stands in square brackets, alone or in a list, or behind "source:" in parentheses: [c08], [c08, c11], [1], [source: c08],
+// (source: c08), 【c08】. It is resolved as an id, then as a source, then as a position in the context. What does not resolve was
+// fabricated only if it looks like the name of an item: one word of letters and digits together (c99, hr-2031-s2), a number of up
+// to three digits, or a word built of the same kinds of characters as a packed id or source (hr-nowhere beside hr-leave). Other words in
+// brackets, such as [sic], [Note], [2026] or the text of a link, cite nothing.
+func FindCitations(answer string, packed []matrix.Packed) (cited, fabricated []string) {
+	names := newCitable(packed)
+	seen := map[string]bool{}
+	eachBracket(answer, func(b bracket) {
+		for _, name := range names.split(b.inner) {
+			ids := names.resolve(name)
+			for _, id := range ids {
+				if !seen[id] {
+					seen[id] = true
+					cited = append(cited, id)
+				}
+			}
+			if bad := "\x00" + name; len(ids) == 0 && !seen[bad] && !b.link && names.looksLikeName(name) {
+				seen[bad] = true
+				fabricated = append(fabricated, name)
+			}
+		}
+	})
+	return cited, fabricated
+}
+
+// StripCitations returns the answer without what stands in brackets and looks like citations, so that it can be compared with a context.
+func StripCitations(answer string) string {
+	return cutBrackets(answer, func(b bracket) bool {
+		var names citable
+		items := names.split(b.inner)
+		return len(items) > 0 && !b.link && !slices.ContainsFunc(items, func(s string) bool {
+			return strings.ContainsFunc(s, unicode.IsSpace) || !strings.ContainsAny(s, "0123456789-_/#.:")
+		})
+	})
+}
+
+// withoutPositions blanks the citations that are numbers, which would otherwise be read as numbers that the answer states.
+func withoutPositions(answer string) string {
+	return cutBrackets(answer, func(b bracket) bool {
+		var names citable
+		items := names.split(b.inner)
+		return len(items) > 0 && !slices.ContainsFunc(items, func(s string) bool { return !allDigits(s) })
+	})
+}
+
+// bracket is one innermost bracket of a text that may hold citations.
+type bracket struct {
+	inner      string
+	start, end int  // with its marks, and the white space before it
+	link       bool // the text of a Markdown link
+}
+
+// eachBracket visits brackets from left to right. It reads the text once: an opening mark starts over, so nesting costs nothing.
+func eachBracket(text string, visit func(bracket)) {
+	open, closing := -1, ""
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '[':
+			open, closing = i, "]"
+		case c == '(':
+			open, closing = i, ")"
+		case strings.HasPrefix(text[i:], "【"):
+			open, closing = i, "】"
+		case open < 0 || !strings.HasPrefix(text[i:], closing):
+		default:
+			b := bracket{start: open, end: i + len(closing)}
+			b.inner = text[open+len(closing) : i] // opening marks are as long as closing ones
+			b.link = closing == "]" && strings.HasPrefix(text[b.end:], "(")
+			if closing != ")" {
+				visit(b)
+			} else if inner, ok := afterSource(b.inner); ok {
+				b.inner = inner
+				visit(b)
+			}
+			open = -1
+		}
+	}
+}
+
+func cutBrackets(text string, drop func(bracket) bool) string {
+	var out strings.Builder
+	kept := 0
+	eachBracket(text, func(b bracket) {
+		if drop(b) {
+			out.WriteString(strings.TrimRight(text[kept:b.start], " \t"))
+			kept = b.end
+		}
+	})
+	if kept == 0 {
+		return text
+	}
+	out.WriteString(text[kept:])
+	return out.String()
+}
+
+// leads are words that may stand before a name within a bracket.
+var leads = []string{"sources", "source", "documents", "document", "docs", "doc", "chunks", "chunk", "passages", "passage", "context",
+	"references", "reference", "refs", "ref", "ids", "id", "items", "item"}
+
+func afterSource(inner string) (rest string, ok bool) {
+	for _, lead := range leads[:2] {
+		if len(inner) > len(lead) && strings.EqualFold(inner[:len(lead)], lead) && inner[len(lead)] == ':' {
+			return inner[len(lead)+1:], true
+		}
+	}
+	return "", false
+}
+
+// citable is what can be cited: packed items by id, by source and by position.
+type citable struct {
+	ids, sources map[string][]string // name → ids
+	positions    map[int]string
+	shapes       map[string]bool
+}
+
+func newCitable(packed []matrix.Packed) citable {
+	n := citable{ids: map[string][]string{}, sources: map[string][]string{}, positions: map[int]string{}, shapes: map[string]bool{}}
+	for _, p := range packed {
+		n.ids[p.ID] = []string{p.ID}
+		n.positions[p.Position] = p.ID
+		if p.Source != "" {
+			n.sources[p.Source] = append(n.sources[p.Source], p.ID)
+		}
+		for _, name := range []string{p.ID, p.Source} {
+			if s := shape(name); strings.Trim(s, "a0") != "" {
+				n.shapes[s] = true
+			}
+		}
+	}
+	return n
+}
+
+// split returns the names in a bracket: all of it where that is a name, else its parts between commas and semicolons.
+func (n *citable) split(inner string) []string {
+	inner = strings.TrimSpace(inner)
+	if n.ids[inner] != nil || n.sources[inner] != nil {
+		return []string{inner}
+	}
+	var names []string
+	for part := range strings.FieldsFuncSeq(inner, func(r rune) bool { return r == ',' || r == ';' }) {
+		if name := bareName(part); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// bareName strips marks of footnotes and quotation and a leading "source:", "document ", "id=" from a name.
+func bareName(s string) string {
+	s = strings.Trim(s, " \t\r\n\"'`*^#")
+	for _, lead := range leads {
+		if len(s) > len(lead)+1 && strings.EqualFold(s[:len(lead)], lead) && strings.ContainsRune(": =#", rune(s[len(lead)])) {
+			return strings.TrimLeft(s[len(lead):], ": =#")
+		}
+	}
+	return s
+}
+
+func (n *citable) resolve(name string) []string {
+	if ids := n.ids[name]; ids != nil {
+		return ids
+	}
+	if ids := n.sources[name]; ids != nil {
+		return ids
+	}
+	if position, err := strconv.Atoi(name); err == nil && allDigits(name) && n.positions[position] != "" {
+		return []string{n.positions[position]}
+	}
+	return nil
+}
+
+const longestName = 200
+
+func (n *citable) looksLikeName(s string) bool {
+	if s == "" || len(s) > longestName || strings.ContainsFunc(s, unicode.IsSpace) {
+		return false
+	}
+	if allDigits(s) {
+		return len(s) <= 3
+	}
+	letter, digit := false, false
+	for _, r := range s {
+		switch {
+		case unicode.IsLetter(r):
+			letter = true
+		case unicode.IsDigit(r):
+			digit = true
+		case !strings.ContainsRune("-_.:/#~@", r):
+			return false
+		}
+	}
+	return letter && digit || n.shapes[shape(s)]
+}
+
+// shape writes runs of letters as a and runs of digits as 0: hr-2026-s2 is a-0-a0.
+func shape(s string) string {
+	var b strings.Builder
+	var last rune
+	for _, r := range s {
+		switch {
+		case unicode.IsLetter(r):
+			r = 'a'
+		case unicode.IsDigit(r):
+			r = '0'
+		}
+		if r != last || r != 'a' && r != '0' {
+			b.WriteRune(r)
+		}
+		last = r
+	}
+	return b.String()
+}
+
+func allDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -1,0 +1,125 @@
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// Checker judges the answers to one case: which claims they meet, whether they refuse, what they cite. It is deterministic, and safe for
+// concurrent use.
+//
+// Literals are compared token by token on normalised text: case, white space, kinds of quotation marks and dashes, emphasis marks and
+// "n't" for "not" do not matter; words and numbers are compared whole, so that "30 days" is not found in "130 days", nor "4.2" in "4.25".
+// Numbers are compared by value, dates by date, and the common units behind a number by what they stand for. Nothing is approximate.
+// An expression between slashes sees the same normalised text with its case kept and white space made single spaces.
+type Checker struct {
+	expect  matrix.Expect
+	claims  []claimPatterns
+	refusal []*pattern
+}
+
+type claimPatterns struct {
+	id         string
+	any, never []*pattern
+	cites      []string
+}
+
+// AnswerCheck is what an answer says.
+type AnswerCheck struct {
+	Claims     []ClaimResult // one for each claim of the case, in its order
+	Refused    bool          // it holds a refusal phrase and meets no claim
+	Empty      bool          // there is no text; that is never a refusal
+	Meets      bool          // what the case expects
+	Citations  []string      // ids of packed items that it cites, in the order of their first mention
+	Fabricated []string      // what it cites and was not packed, as it is written there
+}
+
+// NewChecker compiles a case's claims and the declared refusal phrases. Its error names every alternate that cannot be compiled.
+func NewChecker(c *matrix.Case, refusal []string) (*Checker, error) {
+	k := &Checker{expect: c.Expect}
+	var problems []error
+	compile := func(where string, sources []string) []*pattern {
+		var out []*pattern
+		for _, s := range sources {
+			p, err := newPattern(s)
+			if err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", where, err))
+				continue
+			}
+			out = append(out, p)
+		}
+		return out
+	}
+	for _, claim := range c.Claims {
+		k.claims = append(k.claims, claimPatterns{
+			id:    claim.ID,
+			any:   compile(fmt.Sprintf("claim %q, any", claim.ID), claim.Any),
+			never: compile(fmt.Sprintf("claim %q, never", claim.ID), claim.Never),
+			cites: claim.Cites,
+		})
+	}
+	k.refusal = compile("refusal phrase", refusal)
+	return k, errors.Join(problems...)
+}
+
+// Check judges an answer that was given with packed as its context.
+func (k *Checker) Check(answer string, packed []matrix.Packed) AnswerCheck {
+	text := readProse(withoutPositions(answer))
+	var c AnswerCheck
+	c.Empty = text.text == "" && foldString(answer) == ""
+	c.Citations, c.Fabricated = FindCitations(answer, packed)
+	stated, violated, missing := false, false, false
+	for i := range k.claims {
+		result, says := k.claims[i].check(text, c.Citations, packed)
+		c.Claims = append(c.Claims, result)
+		stated = stated || says
+		violated = violated || result.State == ClaimViolated
+		missing = missing || result.State == ClaimMissing
+	}
+	c.Refused = !c.Empty && !stated && k.refuses(text)
+	switch k.expect {
+	case matrix.ExpectAbstain, matrix.ExpectClarify:
+		c.Meets = c.Refused && !violated
+	default:
+		c.Meets = !c.Empty && !c.Refused && !violated && !missing
+	}
+	return c
+}
+
+// check judges one claim. says reports whether the answer states one of its alternates.
+func (c *claimPatterns) check(text *prose, cited []string, packed []matrix.Packed) (result ClaimResult, says bool) {
+	result = ClaimResult{ID: c.id, State: ClaimMet}
+	near := ""
+	for _, p := range c.any {
+		_, found, miss := p.find(text)
+		if found {
+			says, near = true, ""
+			break
+		}
+		near = nearer(near, miss)
+	}
+	if len(c.any) > 0 && !says || len(c.cites) > 0 && !citesOne(c.cites, cited, packed) {
+		result.State, result.Near = ClaimMissing, near
+	}
+	for _, p := range c.never {
+		if _, found, _ := p.find(text); found {
+			result.State, result.Near = ClaimViolated, ""
+		}
+	}
+	return result, says
+}
+
+// citesOne reports whether one of the wanted ids or sources belongs to a packed item that is cited.
+func citesOne(wanted, cited []string, packed []matrix.Packed) bool {
+	return slices.ContainsFunc(packed, func(p matrix.Packed) bool {
+		return slices.Contains(cited, p.ID) && (slices.Contains(wanted, p.ID) || p.Source != "" && slices.Contains(wanted, p.Source))
+	})
+}
+
+// refuses reports whether the text holds a declared refusal phrase.
+func (k *Checker) refuses(text *prose) bool {
+	return slices.ContainsFunc(k.refusal, func(p *pattern) bool { return p.holds(text) })
+}

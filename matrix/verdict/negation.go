@@ -1,0 +1,135 @@
+package verdict
+
+// reach is how many tokens back a negation may stand from what it governs.
+const reach = 8
+
+func set(words ...string) map[string]bool {
+	m := make(map[string]bool, len(words))
+	for _, w := range words {
+		m[w] = true
+	}
+	return m
+}
+
+var (
+	negators = set("not", "never", "no", "without", "cannot", "neither", "nor")
+
+	// untrue before "that" negates the whole clause behind it; so does a negation of affirmed.
+	untrue   = set("false", "untrue", "incorrect", "wrong")
+	affirmed = set("true", "correct", "right", "accurate", "case")
+
+	// limits turn a negation into a bound that still states the value: not later than, not before, must not exceed.
+	limits = set("than", "before", "until", "till", "after", "beyond", "exceed", "exceeds", "exceeding", "exceeded", "over", "above",
+		"under", "below", "past", "only", "just", "merely", "simply", "unless", "except")
+
+	// openers begin another clause, or a part of the sentence that a negation before it does not govern.
+	openers = set("but", "and", "yet", "so", "because", "since", "while", "although", "though", "if", "when", "which", "who", "that",
+		"where", "whereas", "however", "instead", "then", "therefore")
+
+	beForms     = set("is", "are", "was", "were", "am", "be", "been", "being")
+	auxiliaries = set("is", "are", "was", "were", "am", "has", "have", "had", "do", "does", "did", "will", "would", "shall", "should",
+		"can", "could", "may", "might", "must", "need")
+	finite = set("is", "are", "was", "were", "has", "had", "does", "did", "will", "would", "shall", "should", "can", "could", "may",
+		"might", "must", "applies", "gets", "receives", "takes", "starts", "begins", "costs", "needs", "includes", "lasts", "ends",
+		"remains", "becomes", "means", "equals")
+	bareVerbs = set("get", "receive", "have", "need", "pay", "apply", "take", "start")
+
+	// light words may stand between a bare "not" and what it governs: "not from the 1st".
+	light = set("the", "a", "an", "from", "on", "in", "at", "for", "of", "to", "by", "as", "about", "around", "approximately",
+		"exactly", "be", "within", "during", "with", "into", "any", "all", "every", "or", "always", "necessarily", "even", "yet")
+
+	subjects = set("it", "he", "she", "they", "we", "you", "i", "that", "this", "there", "the")
+
+	// denials behind "X is not" and "X does not" deny X itself; "30 days is not negotiable" does not.
+	denials = set("the", "correct", "right", "true", "accurate", "valid", "allowed", "permitted", "applicable", "effective", "available",
+		"covered", "included", "reimbursed", "reimbursable", "possible", "enough", "sufficient", "required", "in", "what", "when",
+		"apply", "count", "exist", "hold", "longer")
+)
+
+// negated reports whether a negation directly governs the tokens [from,to): one before them in the same clause, or one that
+// denies them right behind. Two negations cancel out. This is a reading of English word order, not a parser: what it finds is
+// reported as a near miss, so that a person can see why a claim that looks stated was not counted.
+func negated(tokens []token, from, to int) bool {
+	return governed(tokens, from) || denied(tokens, to)
+}
+
+func governed(tokens []token, at int) bool {
+	count := 0
+	bareVerb, apart := false, false // apart: only a negation of the whole clause still reaches
+	for i := at - 1; i >= 0 && at-i <= reach && !tokens[i].end; i-- {
+		word := tokens[i].text
+		switch {
+		case tokens[i].kind != tokenWord:
+		case word == "that" && untruth(tokens, i):
+			return true
+		case apart:
+		case word == "than" && i > 0 && tokens[i-1].text == "rather", word == "of" && i > 0 && tokens[i-1].text == "instead":
+			return true
+		case negators[word] && governs(tokens, i, at, bareVerb):
+			count++
+		case negators[word], limits[word], openers[word], finite[word] && count == 0:
+			apart = true
+		case bareVerbs[word]:
+			bareVerb = true
+		}
+	}
+	return count%2 == 1
+}
+
+// governs reports whether the negator at i reaches the token at.
+func governs(tokens []token, i, at int, bareVerb bool) bool {
+	switch tokens[i].text {
+	case "no":
+		return at-i <= 3 && !(i+1 < at && subjects[tokens[i+1].text]) // "no it is 30 days" denies something else
+	case "without":
+		return true
+	}
+	if i > 0 && auxiliaries[tokens[i-1].text] {
+		// "who are not managers get 30 days": the verb behind starts anew. "do not get 30 days" does not.
+		return !(bareVerb && beForms[tokens[i-1].text])
+	}
+	if tokens[i].text != "not" {
+		return true
+	}
+	for _, t := range tokens[i+1 : at] {
+		if t.kind == tokenWord && !light[t.text] {
+			return false
+		}
+	}
+	return true
+}
+
+// untruth recognises "not true that" and "false that", with "that" at i.
+func untruth(tokens []token, i int) bool {
+	if i > 0 && untrue[tokens[i-1].text] {
+		return i < 2 || tokens[i-2].text != "not"
+	}
+	if i == 0 || !affirmed[tokens[i-1].text] {
+		return false
+	}
+	return tokens[max(i-2, 0)].text == "not" || i > 2 && tokens[i-2].text == "the" && tokens[i-3].text == "not"
+}
+
+// denied recognises "X is not correct", "X does not apply", "X no longer applies".
+func denied(tokens []token, to int) bool {
+	if isWord(tokens, to, "no") && isWord(tokens, to+1, "longer") {
+		return true
+	}
+	if to+2 >= len(tokens) || tokens[to].kind != tokenWord || !auxiliaries[tokens[to].text] {
+		return false
+	}
+	switch tokens[to+1].text {
+	case "not", "no", "never":
+		return denials[tokens[to+2].text]
+	}
+	return false
+}
+
+func holdsNegator(tokens []token) bool {
+	for _, t := range tokens {
+		if t.kind == tokenWord && negators[t.text] {
+			return true
+		}
+	}
+	return false
+}

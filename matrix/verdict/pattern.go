@@ -1,0 +1,231 @@
+package verdict
+
+import (
+	"fmt"
+	"regexp"
+	"sort"
+	"strings"
+)
+
+// Why a near miss is not a match, in [ClaimResult.Near].
+const (
+	NearNegated         = "negated"          // it is stated, under a negation
+	NearAmbiguousNumber = "ambiguous number" // 1.250 may be 1250 or 1.25
+	NearAmbiguousDate   = "ambiguous date"   // 09/01/2026 may be 9 January or 1 September
+	NearOtherDate       = "other date"       // the same words with another date
+	NearOtherNumber     = "other number"     // the same words with another number
+)
+
+// nearOrder says which near miss is told when there are several.
+var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearNegated: 5}
+
+func nearer(a, b string) string {
+	if nearOrder[b] > nearOrder[a] {
+		return b
+	}
+	return a
+}
+
+// prose is a text made ready to be searched for claims.
+type prose struct {
+	text    string
+	tokens  []token
+	dates   map[int]dated // by first token
+	dayOf   map[int]int   // token of a day → token of its month
+	ordered []int         // first tokens of dates, in order
+}
+
+func readProse(s string) *prose {
+	p := &prose{text: tokenText(s), dates: map[int]dated{}, dayOf: map[int]int{}}
+	p.tokens = tokenise(p.text)
+	for _, d := range findDates(p.tokens) {
+		p.dates[d.from] = d
+		p.ordered = append(p.ordered, d.from)
+		if d.dayAt >= 0 {
+			p.dayOf[d.dayAt] = d.monthAt
+		}
+	}
+	return p
+}
+
+// pattern is one alternate of a claim or one refusal phrase.
+type pattern struct {
+	source   string
+	expr     *regexp.Regexp // nil for a literal
+	tokens   []token
+	dates    map[int]dated
+	negative bool // holds a negation itself
+}
+
+// newPattern reads a literal or, between slashes, an RE2 expression.
+func newPattern(source string) (*pattern, error) {
+	p := &pattern{source: source}
+	if inner, ok := expression(source); ok {
+		expr, err := regexp.Compile(inner)
+		if err != nil {
+			return nil, fmt.Errorf("expression %q: %w", source, err)
+		}
+		p.expr = expr
+		p.negative = holdsNegator(tokenise(tokenText(inner)))
+		return p, nil
+	}
+	read := readProse(source)
+	p.tokens, p.dates = read.tokens, read.dates
+	for n := len(p.tokens); n > 1 && p.tokens[n-1].kind == tokenMark && strings.Contains(".,;:!?", p.tokens[n-1].text); n-- {
+		p.tokens = p.tokens[:n-1] // the full stop of a sentence is no part of what it states
+	}
+	if len(p.tokens) == 0 {
+		return nil, fmt.Errorf("%q holds nothing that could be found in an answer", source)
+	}
+	p.negative = holdsNegator(p.tokens)
+	return p, nil
+}
+
+func expression(source string) (inner string, ok bool) {
+	if len(source) < 2 || source[0] != '/' || source[len(source)-1] != '/' {
+		return "", false
+	}
+	return source[1 : len(source)-1], true
+}
+
+// stated is one place where a pattern matches.
+type stated struct{ start, finish int } // in the text
+
+// find looks for the pattern: the first place where the text states it, or why the nearest miss is none.
+func (p *pattern) find(in *prose) (at stated, found bool, near string) {
+	if p.expr != nil {
+		return p.findExpression(in)
+	}
+	for i := range in.tokens {
+		for _, byDate := range [...]bool{false, true} {
+			if byDate && len(p.dates) == 0 {
+				continue
+			}
+			end, miss, ok := p.matchAt(in, i, byDate)
+			switch {
+			case !ok:
+				near = nearer(near, miss)
+			case !p.negative && negated(in.tokens, i, end):
+				near = nearer(near, NearNegated)
+			default:
+				return stated{in.tokens[i].start, in.tokens[end-1].finish}, true, ""
+			}
+		}
+	}
+	return stated{}, false, near
+}
+
+func (p *pattern) findExpression(in *prose) (at stated, found bool, near string) {
+	for _, m := range p.expr.FindAllStringIndex(in.text, -1) {
+		if m[0] == m[1] {
+			continue // an empty match states nothing
+		}
+		from := sort.Search(len(in.tokens), func(i int) bool { return in.tokens[i].finish > m[0] })
+		to := sort.Search(len(in.tokens), func(i int) bool { return in.tokens[i].start >= m[1] })
+		if !p.negative && (negated(in.tokens, from, to) || to > from && governed(in.tokens, to-1)) {
+			near = NearNegated
+			continue
+		}
+		return stated{m[0], m[1]}, true, ""
+	}
+	return stated{}, false, near
+}
+
+// matchAt compares the pattern with the tokens from i on. With byDate, dates are compared as dates, else all as written.
+// A miss is told only where all but numbers or dates agree.
+func (p *pattern) matchAt(in *prose, i int, byDate bool) (end int, miss string, ok bool) {
+	at, same := i, 0
+	for n := 0; n < len(p.tokens); {
+		if at >= len(in.tokens) {
+			return 0, "", false
+		}
+		if want, dated := p.dates[n]; byDate && dated {
+			got, there := in.dates[at]
+			if !there {
+				return 0, "", false
+			}
+			if m := dateMiss(got, want); m != "" {
+				miss = nearer(miss, m)
+			}
+			n, at = min(want.to, len(p.tokens)), got.to
+			continue
+		}
+		equal, m := sameToken(p.tokens, n, in, at)
+		if !equal && m == "" {
+			return 0, "", false
+		}
+		if equal && p.tokens[n].kind != tokenNumber {
+			same++
+		}
+		miss = nearer(miss, m)
+		n, at = n+1, at+1
+	}
+	if !p.whole(in, i, at) {
+		return 0, "", false
+	}
+	if miss != "" {
+		if miss == NearOtherNumber && (same == 0 || len(p.dates) > 0) {
+			miss = ""
+		}
+		return 0, miss, false
+	}
+	return at, "", true
+}
+
+// whole reports whether [from,to) begins and ends where something ends: not inside "30a", not with the day of a date for a number.
+func (p *pattern) whole(in *prose, from, to int) bool {
+	if in.tokens[to-1].glued {
+		return false
+	}
+	for i := from; i < to; i++ {
+		if month, ok := in.dayOf[i]; ok && (month < from || month >= to) {
+			return false
+		}
+	}
+	return true
+}
+
+func dateMiss(got, want dated) string {
+	if want.other == nil && got.other == nil && got.date.entails(want.date) {
+		return ""
+	}
+	for _, g := range []*date{&got.date, got.other} {
+		for _, w := range []*date{&want.date, want.other} {
+			if g != nil && w != nil && g.entails(*w) {
+				return NearAmbiguousDate
+			}
+		}
+	}
+	return NearOtherDate
+}
+
+// sameToken compares the pattern's token n with the text's token at.
+func sameToken(want []token, n int, in *prose, at int) (equal bool, miss string) {
+	w, g := want[n], in.tokens[at]
+	if n > 0 && w.space != g.space && (w.kind == tokenMark || want[n-1].kind == tokenMark) && want[n-1].kind != tokenNumber && want[n-1].unit == "" {
+		return false, "" // "node.js" is not "node. JS"
+	}
+	switch {
+	case w.kind == tokenNumber && g.kind == tokenNumber:
+		equal, possible := equalNumbers(w.text, g.text)
+		switch {
+		case possible:
+			return false, NearAmbiguousNumber
+		case !equal:
+			return false, NearOtherNumber
+		}
+		return true, ""
+	case w.kind == tokenNumber && g.kind == tokenCode:
+		if d, ok := in.dates[at]; ok && d.to == at+1 && asYear(w) == d.date.year {
+			return true, "" // 2026 is stated by 2026-09-01
+		}
+		return false, NearOtherNumber
+	case w.kind == tokenCode && g.kind == tokenNumber:
+		return false, NearOtherNumber
+	case w.kind == tokenCode && g.kind == tokenCode && w.text != g.text:
+		return false, NearOtherNumber
+	case w.unit != "" && w.unit == g.unit:
+		return true, ""
+	}
+	return w.kind == g.kind && w.text == g.text, ""
+}
