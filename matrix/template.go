@@ -8,6 +8,7 @@ import (
 // Template is a logic-less prompt template: {{query}}, {{as.tenant}} and the section {{#context}}…{{/context}}, which is
 // rendered once for each packed item and may use {{id}}, {{source}}, {{revision}}, {{text}} and {{rank}} (from 1).
 // There is no escaping and there are no partials, and data is never parsed again: a text that holds {{query}} stays as it is.
+// A template of the text that is searched for has no context, and {{history}} instead; see [ParseQueryTemplate].
 type Template struct {
 	parts []part
 }
@@ -39,7 +40,20 @@ func TemplateNames() []string {
 
 // ParseTemplate parses text. All mistakes are returned at once, each a *[TemplateError].
 func ParseTemplate(text string) (*Template, []*TemplateError) {
-	p := &templateParser{rest: text, line: 1, column: 1}
+	return parseTemplate(text, false)
+}
+
+// QueryTemplateNames lists every name that resolves in a template of the text that is searched for.
+func QueryTemplateNames() []string { return []string{"query", "history", "as.<attribute>"} }
+
+// ParseQueryTemplate parses the template of the text that is searched for: {{query}}, {{as.tenant}} and {{history}}.
+// All mistakes are returned at once, each a *[TemplateError].
+func ParseQueryTemplate(text string) (*Template, []*TemplateError) {
+	return parseTemplate(text, true)
+}
+
+func parseTemplate(text string, forQuery bool) (*Template, []*TemplateError) {
+	p := &templateParser{rest: text, line: 1, column: 1, forQuery: forQuery}
 	parts := p.parse(false)
 	if len(p.errors) > 0 {
 		return nil, p.errors
@@ -50,6 +64,7 @@ func ParseTemplate(text string) (*Template, []*TemplateError) {
 type templateParser struct {
 	rest         string
 	line, column int
+	forQuery     bool
 	errors       []*TemplateError
 }
 
@@ -96,6 +111,8 @@ func (p *templateParser) parse(inSection bool) []part {
 		name := strings.TrimSpace(tag)
 		p.advance(end + 2)
 		switch {
+		case p.forQuery && (name == "#context" || name == "/context" || contains(itemNames, name)):
+			p.fail(line, column, name, "{{%s}} has no value before the search: use {{query}}, {{history}} or {{as.…}}", name)
 		case name == "#context" && !inSection:
 			parts = append(parts, part{name: "context", body: p.parse(true)})
 		case name == "/context" && inSection:
@@ -108,6 +125,8 @@ func (p *templateParser) parse(inSection bool) []part {
 			p.fail(line, column, name, "{{%s}}: write {{name}} with two braces", tag)
 		case contains(itemNames, name):
 			p.fail(line, column, name, "variable %q has a value inside {{#context}}…{{/context}} only", name)
+		case name == "history":
+			p.fail(line, column, name, "variable %q has a value in pipeline.query only", name)
 		default:
 			p.fail(line, column, name, "variable %q does not resolve", name)
 		}
@@ -116,7 +135,7 @@ func (p *templateParser) parse(inSection bool) []part {
 
 func (p *templateParser) resolves(name string, inSection bool) bool {
 	attribute, isAttribute := strings.CutPrefix(name, "as.")
-	return name == "query" || isAttribute && attribute != "" || inSection && contains(itemNames, name)
+	return name == "query" || p.forQuery && name == "history" || isAttribute && attribute != "" || inSection && contains(itemNames, name)
 }
 
 func contains(names []string, name string) bool {
@@ -131,25 +150,57 @@ func contains(names []string, name string) bool {
 // Render fills the template. Attributes of the principal with several values are joined by ", "; one it lacks is empty.
 func (t *Template) Render(query string, as Principal, context []Packed) string {
 	var b strings.Builder
-	render(&b, t.parts, query, as, context, nil)
+	render(&b, t.parts, scope{query: query, as: as, context: context})
 	return b.String()
 }
 
-func render(b *strings.Builder, parts []part, query string, as Principal, context []Packed, item *Packed) {
+// RenderQuery fills a template of [ParseQueryTemplate]. {{query}} is the question of the case, and {{history}} all that
+// was said before it, joined by " / "; a case without a conversation has none.
+func (t *Template) RenderQuery(c *Case) string {
+	var b strings.Builder
+	render(&b, t.parts, scope{query: c.Question(), history: c.History(), as: c.As})
+	return b.String()
+}
+
+// History joins the messages of a conversation before the question by " / ".
+func (c *Case) History() string {
+	if c.Query != "" || len(c.Messages) == 0 {
+		return ""
+	}
+	earlier := make([]string, 0, len(c.Messages)-1)
+	for _, m := range c.Messages[:len(c.Messages)-1] {
+		earlier = append(earlier, m.Text)
+	}
+	return strings.Join(earlier, " / ")
+}
+
+// scope holds what the names of a template stand for.
+type scope struct {
+	query, history string
+	as             Principal
+	context        []Packed
+	item           *Packed // inside the section
+}
+
+func render(b *strings.Builder, parts []part, in scope) {
 	for _, p := range parts {
 		switch {
 		case p.name == "":
 			b.WriteString(p.text)
 		case p.name == "context":
-			for i := range context {
-				render(b, p.body, query, as, context, &context[i])
+			for i := range in.context {
+				inner := in
+				inner.item = &in.context[i]
+				render(b, p.body, inner)
 			}
 		case p.name == "query":
-			b.WriteString(query)
+			b.WriteString(in.query)
+		case p.name == "history":
+			b.WriteString(in.history)
 		case strings.HasPrefix(p.name, "as."):
-			b.WriteString(strings.Join(as[strings.TrimPrefix(p.name, "as.")], ", "))
-		case item != nil:
-			b.WriteString(item.variable(p.name))
+			b.WriteString(strings.Join(in.as[strings.TrimPrefix(p.name, "as.")], ", "))
+		case in.item != nil:
+			b.WriteString(in.item.variable(p.name))
 		}
 	}
 }
