@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -76,10 +77,20 @@ func (s *store) reader(c collection, vectors bool) reader {
 	return r
 }
 
+func (s *store) checkVectors(op string, asked bool) error {
+	if asked && !s.about.Vectors {
+		return fail(op, adapters.KindUnsupported, errors.New("the index has no vectors; configure backends.embedder"))
+	}
+	return nil
+}
+
 // Scan reads page by page. No connection is held while visit runs, so visit may use the store.
 func (s *store) Scan(ctx context.Context, req adapters.ScanRequest, visit func(adapters.Item) error) (adapters.ScanReport, error) {
 	var report adapters.ScanReport
 	if err := s.enter(ctx, "scan"); err != nil {
+		return report, err
+	}
+	if err := s.checkVectors("scan", req.Vectors); err != nil {
 		return report, err
 	}
 	c := s.here
@@ -139,6 +150,9 @@ func (s *store) page(ctx context.Context, r reader, c collection, after string) 
 // Fetch looks the ids up in the collection that is searched. An id that is asked for twice is returned twice.
 func (s *store) Fetch(ctx context.Context, req adapters.FetchRequest) ([]adapters.Item, error) {
 	if err := s.enter(ctx, "fetch"); err != nil {
+		return nil, err
+	}
+	if err := s.checkVectors("fetch", req.Vectors); err != nil {
 		return nil, err
 	}
 	r := s.reader(s.here, req.Vectors)

@@ -1,0 +1,182 @@
+package adaptertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+// StoreHarness is what a store must bring to be tested.
+type StoreHarness struct {
+	// Open returns a store of its own for the caller, filled with the corpus and opened on its main collection. Equal
+	// corpora may share what they are filled into. Open cleans up after the test; the suite closes the store.
+	Open func(t *testing.T, c Corpus) adapters.VectorStore
+	// Capabilities are those that the store is meant to declare.
+	Capabilities adapters.StoreCapabilities
+	// Distance is how vectors are compared: "cosine" or "dot".
+	Distance string
+	// Tolerance is how far a score may be from the exact one; 0 is 1e-5.
+	Tolerance float64
+	// ID makes the id of item n, for stores that take only ids of a certain form; nil: any text, awkward ones among them.
+	ID func(n int) string
+}
+
+// The search modes.
+const (
+	keyword = "keyword"
+	dense   = "dense"
+	hybrid  = "hybrid"
+)
+
+// TestVectorStore holds a store to the contract of [adapters.VectorStore].
+func TestVectorStore(t *testing.T, h StoreHarness) {
+	if h.Tolerance == 0 {
+		h.Tolerance = 1e-5
+	}
+	c := NewCorpus(h.ID)
+	suite := &storeSuite{StoreHarness: h, corpus: c, main: c.main()}
+	store := h.Open(t, c)
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("closing the store: %v", err)
+		}
+	})
+	for _, sub := range []struct {
+		name string
+		run  func(*testing.T, adapters.VectorStore)
+	}{
+		{"capabilities are declared as expected", suite.capabilities},
+		{"abilities that are not declared are unsupported", suite.unsupported},
+		{"Describe tells the truth", suite.describe},
+		{"the dense ranking is that of brute force", suite.denseRanking},
+		{"ties are ordered by id, every time", suite.ties},
+		{"a limit is kept", suite.limits},
+		{"a keyword ranking holds only what matches", suite.keywordRanking},
+		{"a hybrid ranking is made of both rankings", suite.hybridRanking},
+		{"an exact search says so", suite.exact},
+		{"a threshold leaves out what is worse", suite.threshold},
+		{"a search restricted to ids scores as the full one", suite.only},
+		{"filters", suite.filters},
+		{"strange queries are only words", suite.strangeQueries},
+		{"a scan is complete, ordered and exact", suite.scan},
+		{"a scan proves presence and absence", suite.presence},
+		{"an error of visit ends the scan", suite.visitError},
+		{"other collections", suite.otherCollections},
+		{"fetch keeps the order", suite.fetch},
+		{"vectors come back as they were", suite.vectors},
+		{"wrong arguments are named", suite.wrongArguments},
+		{"a cancelled context stops everything", suite.cancelled},
+		{"a passed deadline is a timeout", suite.deadline},
+		{"a scan stops when it is cancelled", suite.cancelledScan},
+		{"concurrent calls answer as single ones", suite.concurrent},
+		{"an empty collection is empty", suite.empty},
+		{"Close may be called twice and ends everything", suite.closed},
+		{"the fingerprint follows the content", suite.fingerprint},
+	} {
+		t.Run(sub.name, func(t *testing.T) { sub.run(t, store) })
+	}
+}
+
+// storeSuite is one run of the suite.
+type storeSuite struct {
+	StoreHarness
+
+	corpus Corpus
+	main   []adapters.Item // of the collection that is searched, by id
+}
+
+func (s *storeSuite) has(mode string) bool { return slices.Contains(s.Capabilities.Modes, mode) }
+
+// need skips the test where the store does not have the modes.
+func (s *storeSuite) need(t *testing.T, modes ...string) {
+	t.Helper()
+	for _, mode := range modes {
+		if !s.has(mode) {
+			t.Skipf("the store has no %s search", mode)
+		}
+	}
+}
+
+// all is a limit above the size of the collection.
+const all = 1000
+
+func search(t *testing.T, store adapters.VectorStore, req adapters.SearchRequest) adapters.SearchResponse {
+	t.Helper()
+	response, err := store.Search(t.Context(), req)
+	if err != nil {
+		t.Fatalf("Search(%s): %v", summary(req), err)
+	}
+	checkRanking(t, req, response)
+	return response
+}
+
+func summary(req adapters.SearchRequest) string {
+	query := req.Query
+	if len(query) > 60 {
+		query = query[:60] + "…"
+	}
+	return fmt.Sprintf("mode %s, query %q, vector of %d, limit %d, filter %v, only %q", req.Mode, query, len(req.Vector), req.Limit, req.Filter, req.Only)
+}
+
+func ids(hits []adapters.Hit) []string {
+	list := []string{}
+	for _, hit := range hits {
+		list = append(list, hit.ID)
+	}
+	return list
+}
+
+func scan(t *testing.T, store adapters.VectorStore, req adapters.ScanRequest) ([]adapters.Item, adapters.ScanReport) {
+	t.Helper()
+	var items []adapters.Item
+	report, err := store.Scan(t.Context(), req, func(item adapters.Item) error {
+		items = append(items, item)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("Scan: %v", err)
+	}
+	return items, report
+}
+
+// call is one call of each method, for what all of them have in common.
+type call struct {
+	name string
+	do   func(context.Context, adapters.VectorStore) error
+}
+
+func (s *storeSuite) calls() []call {
+	calls := []call{
+		{"Describe", func(ctx context.Context, store adapters.VectorStore) error {
+			_, err := store.Describe(ctx)
+			return err
+		}},
+		{"Scan", func(ctx context.Context, store adapters.VectorStore) error {
+			_, err := store.Scan(ctx, adapters.ScanRequest{}, func(adapters.Item) error { return nil })
+			return err
+		}},
+		{"Fetch", func(ctx context.Context, store adapters.VectorStore) error {
+			_, err := store.Fetch(ctx, adapters.FetchRequest{IDs: []string{s.main[0].ID}})
+			return err
+		}},
+	}
+	for _, mode := range s.Capabilities.Modes {
+		calls = append(calls, call{"Search " + mode, func(ctx context.Context, store adapters.VectorStore) error {
+			_, err := store.Search(ctx, s.request(mode))
+			return err
+		}})
+	}
+	return calls
+}
+
+// request is a search that finds something in every mode.
+func (s *storeSuite) request(mode string) adapters.SearchRequest {
+	req := adapters.SearchRequest{Mode: mode, Query: "invoice " + RareWord, Limit: all}
+	if mode != keyword {
+		req.Vector = queryVector(1)
+	}
+	return req
+}

@@ -1,0 +1,260 @@
+package adaptertest
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+func withoutVector(item adapters.Item) adapters.Item {
+	item.Vector = nil
+	return item
+}
+
+func diffItems(want, got []adapters.Item) string {
+	return cmp.Diff(want, got, cmpopts.EquateEmpty())
+}
+
+func (s *storeSuite) capabilities(t *testing.T, store adapters.VectorStore) {
+	if diff := cmp.Diff(s.Capabilities, store.Capabilities()); diff != "" {
+		t.Errorf("capabilities (-want +got):\n%s", diff)
+	}
+}
+
+func (s *storeSuite) unsupported(t *testing.T, store adapters.VectorStore) {
+	refused := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, adapters.ErrUnsupported) {
+			t.Errorf("%s: %v, want an error that is ErrUnsupported", what, err)
+		}
+	}
+	for _, mode := range []string{keyword, dense, hybrid, "no such mode", ""} {
+		if !s.has(mode) {
+			req := s.request(mode)
+			_, err := store.Search(t.Context(), req)
+			refused("search mode "+mode, err)
+		}
+	}
+	if len(s.Capabilities.Modes) == 0 {
+		return
+	}
+	zero := 0.0
+	with := func(has bool, what string, change func(*adapters.SearchRequest)) {
+		t.Helper()
+		if has {
+			return
+		}
+		req := s.request(s.Capabilities.Modes[0])
+		change(&req)
+		_, err := store.Search(t.Context(), req)
+		refused(what, err)
+	}
+	with(s.Capabilities.Exact, "exact", func(r *adapters.SearchRequest) { r.Exact = true })
+	with(s.Capabilities.Threshold, "threshold", func(r *adapters.SearchRequest) { r.Threshold = &zero })
+	with(s.Capabilities.Filter, "filter", func(r *adapters.SearchRequest) { r.Filter = []adapters.Condition{{Field: "id", AnyOf: []string{"x"}}} })
+	with(s.Capabilities.Only, "only", func(r *adapters.SearchRequest) { r.Only = []string{"x"} })
+	if !s.Capabilities.Vectors {
+		_, err := store.Scan(t.Context(), adapters.ScanRequest{Vectors: true}, func(adapters.Item) error { return nil })
+		refused("vectors of a scan", err)
+		_, err = store.Fetch(t.Context(), adapters.FetchRequest{IDs: []string{s.main[0].ID}, Vectors: true})
+		refused("vectors of a fetch", err)
+	}
+	if !s.Capabilities.Collections {
+		_, err := store.Scan(t.Context(), adapters.ScanRequest{Collection: OtherCollection}, func(adapters.Item) error { return nil })
+		refused("another collection", err)
+	}
+}
+
+func (s *storeSuite) describe(t *testing.T, store adapters.VectorStore) {
+	info, err := store.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Engine == "" || info.Collection == "" {
+		t.Errorf("engine %q, collection %q: both must be told", info.Engine, info.Collection)
+	}
+	if info.Count != len(s.main) {
+		t.Errorf("count %d, want %d", info.Count, len(s.main))
+	}
+	if info.Fingerprint == "" || info.FingerprintMisses == "" {
+		t.Errorf("fingerprint %q, which misses %q: both must be told", info.Fingerprint, info.FingerprintMisses)
+	}
+	if s.has(dense) && (info.Dimensions != dimensions || info.Distance != s.Distance) {
+		t.Errorf("%d dimensions, distance %q, want %d and %q", info.Dimensions, info.Distance, dimensions, s.Distance)
+	}
+	if s.Capabilities.Collections && (!slices.Contains(info.Collections, OtherCollection) || !slices.Contains(info.Collections, info.Collection)) {
+		t.Errorf("collections %q lack %q or %q", info.Collections, info.Collection, OtherCollection)
+	}
+	want := map[string]int{}
+	for _, item := range s.main {
+		if item.EmbedModel != "" {
+			want[item.EmbedModel]++
+		}
+	}
+	if info.DeclaredPerItem != nil && !maps.Equal(info.DeclaredPerItem, want) {
+		t.Errorf("models declared per item: %v, want %v", info.DeclaredPerItem, want)
+	}
+}
+
+func (s *storeSuite) scan(t *testing.T, store adapters.VectorStore) {
+	for range 2 {
+		items, report := scan(t, store, adapters.ScanRequest{})
+		var want []adapters.Item
+		for _, item := range s.main {
+			want = append(want, withoutVector(item))
+		}
+		if diff := diffItems(want, items); diff != "" {
+			t.Errorf("items (-want +got):\n%s", diff)
+		}
+		if report.Scanned != len(s.main) || report.Counted != len(s.main) {
+			t.Errorf("%+v, want %d of each", report, len(s.main))
+		}
+	}
+}
+
+func (s *storeSuite) presence(t *testing.T, store adapters.VectorStore) {
+	items, _ := scan(t, store, adapters.ScanRequest{})
+	for _, text := range append(slices.Clone(awkward), "case matters", "ZX-4471", "C++", "caf\u00e9", "cafe\u0301", "end-of-long-text",
+		"absent decoy", "ZX-4472", "applied from \x00") {
+		var want, got []string
+		for _, item := range s.main {
+			if strings.Contains(item.Text, text) {
+				want = append(want, item.ID)
+			}
+		}
+		for _, item := range items {
+			if strings.Contains(item.Text, text) {
+				got = append(got, item.ID)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%.40q stands in %q, want %q", text, got, want)
+		}
+	}
+}
+
+func (s *storeSuite) visitError(t *testing.T, store adapters.VectorStore) {
+	stop := errors.New("enough")
+	visited := 0
+	report, err := store.Scan(t.Context(), adapters.ScanRequest{}, func(adapters.Item) error {
+		if visited++; visited == 3 {
+			return stop
+		}
+		return nil
+	})
+	if err != stop { //nolint:errorlint // it must be returned as it is
+		t.Errorf("error %v, want that of visit as it is", err)
+	}
+	if visited != 3 {
+		t.Errorf("visit was called %d times, want 3", visited)
+	}
+	if report.Scanned == report.Counted {
+		t.Errorf("%+v looks like the proof of a whole scan", report)
+	}
+}
+
+func (s *storeSuite) otherCollections(t *testing.T, store adapters.VectorStore) {
+	if !s.Capabilities.Collections {
+		t.Skip("the store reads one collection only")
+	}
+	items, report := scan(t, store, adapters.ScanRequest{Collection: OtherCollection})
+	var want []adapters.Item
+	for _, item := range s.corpus.collection(OtherCollection) {
+		want = append(want, withoutVector(item))
+	}
+	if diff := diffItems(want, items); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
+	}
+	if report.Scanned != otherItems || report.Counted != otherItems {
+		t.Errorf("%+v, want %d of each", report, otherItems)
+	}
+	_, err := store.Scan(t.Context(), adapters.ScanRequest{Collection: "no such collection"}, func(adapters.Item) error { return nil })
+	if !errors.Is(err, adapters.ErrNotFound) {
+		t.Errorf("a collection that does not exist: %v, want an error that is ErrNotFound", err)
+	}
+	for _, mode := range s.Capabilities.Modes {
+		for _, hit := range search(t, store, s.request(mode)).Hits {
+			if hit.Collection != "" {
+				t.Errorf("%s finds %q of collection %q", mode, hit.ID, hit.Collection)
+			}
+		}
+	}
+}
+
+func (s *storeSuite) fetch(t *testing.T, store adapters.VectorStore) {
+	order := []int{90, 3, 4, 150, 0, 1, 2}
+	var ask []string
+	var want []adapters.Item
+	for _, n := range order {
+		ask = append(ask, s.main[n].ID, "no such id "+s.main[n].ID)
+		want = append(want, withoutVector(s.main[n]))
+	}
+	got, err := store.Fetch(t.Context(), adapters.FetchRequest{IDs: ask})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := diffItems(want, got); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
+	}
+	var every []string
+	for _, item := range slices.Backward(s.main) {
+		every = append(every, item.ID)
+	}
+	if got, err = store.Fetch(t.Context(), adapters.FetchRequest{IDs: every}); err != nil || len(got) != len(every) {
+		t.Fatalf("fetching all: %d items, %v", len(got), err)
+	}
+	for i, item := range got {
+		if item.ID != every[i] {
+			t.Fatalf("item %d is %q, want %q", i, item.ID, every[i])
+		}
+	}
+	for _, none := range [][]string{nil, {"no such id"}} {
+		if got, err := store.Fetch(t.Context(), adapters.FetchRequest{IDs: none}); err != nil || len(got) > 0 {
+			t.Errorf("fetching %q: %d items, %v, want none", none, len(got), err)
+		}
+	}
+}
+
+func (s *storeSuite) vectors(t *testing.T, store adapters.VectorStore) {
+	if !s.Capabilities.Vectors {
+		t.Skip("the store does not return vectors")
+	}
+	check := func(how string, items []adapters.Item) {
+		t.Helper()
+		if len(items) != len(s.main) {
+			t.Errorf("%s: %d items, want %d", how, len(items), len(s.main))
+			return
+		}
+		for i, want := range s.main {
+			got := items[i].Vector
+			switch {
+			case want.Vector == nil:
+				if got != nil {
+					t.Errorf("%s: %q has a vector and must have none", how, want.ID)
+				}
+			case len(got) != len(want.Vector):
+				t.Errorf("%s: the vector of %q has %d dimensions, want %d", how, want.ID, len(got), len(want.Vector))
+			case similarity("cosine", got, want.Vector) < 1-s.Tolerance: // a store may bring vectors to unit length
+				t.Errorf("%s: the vector of %q is another one", how, want.ID)
+			}
+		}
+	}
+	items, _ := scan(t, store, adapters.ScanRequest{Vectors: true})
+	check("scan", items)
+	var every []string
+	for _, item := range s.main {
+		every = append(every, item.ID)
+	}
+	items, err := store.Fetch(t.Context(), adapters.FetchRequest{IDs: every, Vectors: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("fetch", items)
+}

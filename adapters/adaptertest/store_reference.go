@@ -1,0 +1,141 @@
+package adaptertest
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+// reference is the ranking that brute force gives.
+type reference struct {
+	id    string
+	score float64
+}
+
+// bruteForce ranks the items that have a vector and that the conditions admit.
+func (s *storeSuite) bruteForce(query []float32, filter []adapters.Condition) []reference {
+	var ranking []reference
+	for _, item := range s.main {
+		if item.Vector != nil && admitted(item, filter) {
+			ranking = append(ranking, reference{item.ID, similarity(s.Distance, query, item.Vector)})
+		}
+	}
+	slices.SortFunc(ranking, func(a, b reference) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id))
+	})
+	return ranking
+}
+
+func similarity(distance string, a, b []float32) float64 {
+	product := dot(a, b)
+	if distance == "dot" {
+		return product
+	}
+	return product / math.Sqrt(dot(a, a)*dot(b, b))
+}
+
+func dot(a, b []float32) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+// admitted is the meaning of a filter.
+func admitted(item adapters.Item, filter []adapters.Condition) bool {
+	for _, c := range filter {
+		var values []string
+		switch c.Field {
+		case "id":
+			values = []string{item.ID}
+		case "source":
+			values = present(item.Source)
+		case "revision":
+			values = present(item.Revision)
+		case "access":
+			values = item.Access
+		default:
+			values = item.Metadata[c.Field]
+		}
+		holds := slices.ContainsFunc(values, func(v string) bool { return slices.Contains(c.AnyOf, v) })
+		if holds == c.Not {
+			return false
+		}
+	}
+	return true
+}
+
+func present(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// checkRanking holds for every ranking: no more than asked for, ranks from 1, none twice, best first, ties by id, no number
+// that is not one.
+func checkRanking(t *testing.T, req adapters.SearchRequest, response adapters.SearchResponse) {
+	t.Helper()
+	if len(response.Hits) > req.Limit {
+		t.Errorf("Search(%s) returned %d hits", summary(req), len(response.Hits))
+	}
+	seen := map[string]bool{}
+	for i, hit := range response.Hits {
+		if hit.Rank != i+1 {
+			t.Errorf("hit %d has rank %d", i, hit.Rank)
+		}
+		if seen[hit.ID] {
+			t.Errorf("hit %d is %q again", i, hit.ID)
+		}
+		seen[hit.ID] = true
+		if hit.Score == nil {
+			continue
+		}
+		if score := *hit.Score; math.IsNaN(score) || math.IsInf(score, 0) || score == 0 && math.Signbit(score) {
+			t.Errorf("hit %q has score %v", hit.ID, score)
+		}
+		if i == 0 || response.Hits[i-1].Score == nil {
+			continue
+		}
+		before := response.Hits[i-1]
+		better := cmp.Compare(*before.Score, *hit.Score)
+		if response.LowerIsBetter {
+			better = -better
+		}
+		if better < 0 || better == 0 && before.ID > hit.ID {
+			t.Errorf("%q (%v) is ranked before %q (%v)", before.ID, *before.Score, hit.ID, *hit.Score)
+		}
+	}
+}
+
+// checkAgainst compares a dense ranking with brute force. Items may change places only within the tolerance.
+func (s *storeSuite) checkAgainst(t *testing.T, want []reference, response adapters.SearchResponse) {
+	t.Helper()
+	if len(response.Hits) != len(want) {
+		t.Errorf("%d hits, want %d", len(response.Hits), len(want))
+		return
+	}
+	exact := map[string]float64{}
+	for _, r := range want {
+		exact[r.id] = r.score
+	}
+	for i, hit := range response.Hits {
+		score, ok := exact[hit.ID]
+		if !ok {
+			t.Errorf("hit %q does not belong in the ranking", hit.ID)
+			continue
+		}
+		if math.Abs(score-want[i].score) > s.Tolerance {
+			t.Errorf("rank %d is %q, want %q", i+1, hit.ID, want[i].id)
+		}
+		if hit.Score == nil {
+			t.Errorf("hit %q has no score", hit.ID)
+		} else if !response.LowerIsBetter && math.Abs(*hit.Score-score) > s.Tolerance*max(1, math.Abs(score)) {
+			t.Errorf("hit %q has score %v, want %v", hit.ID, *hit.Score, score)
+		}
+	}
+}
