@@ -16,6 +16,18 @@ func foldString(s string) string { return normalise(s, true) }
 // normalise is foldString with or without case folding. It works through the text once: ASCII goes byte by byte, and a run of other
 // characters, with the ASCII character that its first mark may belong to, goes through the Unicode tables.
 func normalise(s string, foldCase bool) string {
+	s = strings.ToValidUTF8(s, "\ufffd") // once, and not as each step would do it
+	if strings.ContainsFunc(s, unseen) {
+		s = strings.Map(func(r rune) rune {
+			switch {
+			case r == acute:
+				return '\''
+			case unseen(r):
+				return -1
+			}
+			return r
+		}, s)
+	}
 	n := normaliser{foldCase: foldCase, space: true}
 	n.out.Grow(len(s))
 	for i := 0; i < len(s); {
@@ -48,8 +60,6 @@ func (n *normaliser) ascii(c byte) {
 			n.space = true
 		}
 		return
-	case c < ' ' || c == 0x7f: // control characters are invisible
-		return
 	case c == '`' || c == '"': // texts mix quotation marks for the same thing
 		c = '\''
 	case n.foldCase && c >= 'A' && c <= 'Z':
@@ -62,14 +72,16 @@ func (n *normaliser) ascii(c byte) {
 func (n *normaliser) run(s string) {
 	s = norm.NFKC.String(s)
 	if n.foldCase {
-		s = norm.NFKC.String(cases.Fold().String(s)) // folding can undo the normal form
+		if folded := foldCase(s); folded != s {
+			s = norm.NFKC.String(folded) // folding can undo the normal form
+		}
 	}
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r < utf8.RuneSelf:
 			n.ascii(s[i])
-		case invisible(r):
+		case unseen(r):
 		case unicode.IsSpace(r):
 			n.ascii(' ')
 		case dash(r):
@@ -77,11 +89,36 @@ func (n *normaliser) run(s string) {
 		case unicode.Is(unicode.Quotation_Mark, r) || otherQuotes(r):
 			n.ascii('\'')
 		default:
-			n.out.WriteString(s[i : i+size]) // bytes that are no UTF-8 stay as they are
+			n.out.WriteString(s[i : i+size])
 			n.space = false
 		}
 		i += size
 	}
+}
+
+// foldCase folds case alone.
+func foldCase(s string) string {
+	plain := true
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	s = cases.Fold().String(s)
+	if cherokee := func(r rune) bool { return unicode.Is(unicode.Cherokee, r) }; strings.ContainsFunc(s, cherokee) {
+		// The library swaps the cases of Cherokee where the standard folds both to upper case.
+		return strings.Map(func(r rune) rune {
+			if cherokee(r) {
+				return unicode.ToUpper(r)
+			}
+			return r
+		}, s)
+	}
+	return s
 }
 
 func dash(r rune) bool { return unicode.Is(unicode.Pd, r) || r == '\u2212' }
@@ -89,19 +126,26 @@ func dash(r rune) bool { return unicode.Is(unicode.Pd, r) || r == '\u2212' }
 // otherQuotes are marks that stand for quotation marks or apostrophes without the Unicode property.
 func otherQuotes(r rune) bool {
 	switch r {
-	case '\u00b4', '\u02b9', '\u02bb', '\u02bc', '\u02bd', '\u2032', '\u2033', '\u2035', '\u2036':
+	case '\u02b9', '\u02bb', '\u02bc', '\u02bd', '\u2032', '\u2033', '\u2035', '\u2036':
 		return true
 	}
 	return false
 }
 
-// invisible characters: soft hyphen, grapheme joiner, zero-width and directional marks, variation selectors, tags, controls.
-func invisible(r rune) bool {
+// acute is typed for an apostrophe, and its compatibility form is a space with a mark.
+const acute = '\u00b4'
+
+// unseen characters go, or change, before the normal form is taken, which they would disturb: controls, soft hyphen, grapheme joiner,
+// zero-width and directional marks, variation selectors, tags.
+func unseen(r rune) bool {
+	if r < 0xa0 {
+		return (r < ' ' || r >= 0x7f) && !unicode.IsSpace(r)
+	}
 	switch {
-	case r == '\u00ad', r == '\u034f', r == '\u061c', r == '\u180e', r == '\ufeff',
+	case r == acute, r == '\u00ad', r == '\u034f', r == '\u061c', r == '\u180e', r == '\ufeff',
 		r >= '\u200b' && r <= '\u200f', r >= '\u202a' && r <= '\u202e', r >= '\u2060' && r <= '\u206f',
 		r >= '\ufe00' && r <= '\ufe0f', r >= 0xe0000 && r <= 0xe01ef:
 		return true
 	}
-	return unicode.Is(unicode.Cc, r) && !unicode.IsSpace(r)
+	return false
 }

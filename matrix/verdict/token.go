@@ -4,8 +4,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/cases"
 )
 
 // tokenKind says how a token is compared.
@@ -98,15 +96,6 @@ func (l *lexer) emit(t token, end int) {
 	}
 	l.tokens = append(l.tokens, t)
 	l.pos, l.space = end, false
-}
-
-func foldCase(s string) string {
-	for i := range len(s) {
-		if c := s[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
-			return cases.Fold().String(s)
-		}
-	}
-	return s
 }
 
 func (l *lexer) next() {
