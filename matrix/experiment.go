@@ -37,7 +37,8 @@ type Backend struct {
 	Settings json.RawMessage
 }
 
-// MarshalJSON writes the settings with the adapter's name among them.
+// MarshalJSON writes the settings with the adapter's name among them. A fraction becomes a string, as [Decimal] does it:
+// this form is what is hashed and stored, and only texts and integers are the same everywhere.
 func (b Backend) MarshalJSON() ([]byte, error) {
 	flat := map[string]any{}
 	if len(b.Settings) > 0 {
@@ -46,7 +47,26 @@ func (b Backend) MarshalJSON() ([]byte, error) {
 		}
 	}
 	flat["adapter"] = b.Adapter
-	return json.Marshal(flat)
+	return json.Marshal(exactNumbers(flat))
+}
+
+// exactNumbers writes the numbers that [Canonical] cannot keep as strings.
+func exactNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := strconv.ParseInt(v.String(), 10, 64); err != nil || n > maxSafeInteger || n < -maxSafeInteger {
+			return v.String()
+		}
+	case []any:
+		for i := range v {
+			v[i] = exactNumbers(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = exactNumbers(v[key])
+		}
+	}
+	return v
 }
 
 // UnmarshalJSON splits the adapter's name from its settings.

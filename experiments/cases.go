@@ -1,0 +1,180 @@
+package experiments
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// placedCase is a case beside the tree it was read from.
+type placedCase struct {
+	LoadedCase
+	node *node
+}
+
+// cases reads the case files that the globs match and the cases that stand in the experiment itself. A case that cannot
+// be read does not keep the others from being checked.
+func (l *loader) cases(entries *node) []placedCase {
+	if entries == nil || entries.form != list {
+		return nil
+	}
+	var out []placedCase
+	read := map[string]bool{}
+	for _, entry := range entries.items {
+		switch {
+		case entry.form == mapping:
+			out = append(out, l.oneCase(entry, entry.source())...)
+		case entry.form == scalar && entry.text != "":
+			for _, name := range l.match(entry) {
+				if !read[name] {
+					read[name] = true
+					out = append(out, l.caseFile(name, entry)...)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// match returns the files of one glob.
+func (l *loader) match(entry *node) []string {
+	pattern := l.folder.resolve(entry.dir(), entry.text)
+	names, err := l.folder.glob(pattern)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.fail(entry.at, "case file %s %s", show(entry.text), err)
+		return nil
+	}
+	if len(names) == 0 {
+		l.fail(entry.at, "%s matches no file: write cases there, or correct the path, which is relative to %s", show(entry.text), show(l.folder.shown(entry.dir())))
+	}
+	return names
+}
+
+// caseFile reads one file: a case, a list of cases, or a mapping with the key cases.
+func (l *loader) caseFile(name string, entry *node) []placedCase {
+	f, ok := l.read(name, entry.at, "case file", name, maxFile)
+	if !ok {
+		return nil
+	}
+	source := f.data
+	root := parse(f, &l.collector)
+	if root == nil {
+		return nil
+	}
+	items := []*node{root}
+	if inner := root.get("cases"); root.form == mapping && inner != nil {
+		for _, f := range root.fields {
+			if f.key != "cases" {
+				l.fail(f.at, "unknown key %s: a file with a list of cases holds the key \"cases\" alone", show(f.key))
+			}
+		}
+		root = inner
+		items = []*node{root}
+	}
+	if root.form == list {
+		items = root.items
+		if len(items) == 0 {
+			l.fail(root.at, "this file holds no case: write one, or take the file away")
+		}
+	}
+	var out []placedCase
+	for _, item := range items {
+		out = append(out, l.oneCase(item, source)...)
+	}
+	return out
+}
+
+// oneCase returns the case, or nothing where it cannot be read.
+func (l *loader) oneCase(n *node, source []byte) []placedCase {
+	if n.form != mapping {
+		l.fail(n.at, "a case is %s: it must be a mapping that begins with its id", n.shown())
+		return nil
+	}
+	l.noteID(n.get("id"))
+	if !l.caseShape.check(n, "case", &l.collector) {
+		return nil
+	}
+	value := n.value().(map[string]any)
+	l.caseShape.fill(l.caseShape.root, value)
+	evidence := value["evidence"].(map[string]any)
+	if required, ok := evidence["required"].([]any); ok {
+		for i, item := range required {
+			if _, alternatives := item.(map[string]any)["any_of"]; !alternatives {
+				required[i] = map[string]any{"any_of": []any{item}}
+			}
+		}
+	}
+	if as, ok := value["as"].(map[string]any); ok {
+		for attribute := range as {
+			as[attribute] = texts(as[attribute])
+		}
+	}
+	var c matrix.Case
+	if err := decodeStrict(value, &c); err != nil {
+		l.fail(n.at, "this case cannot be read: %s", err)
+		return nil
+	}
+	loaded := LoadedCase{Case: c, File: n.at.file.name, Line: n.at.line, Source: source}
+	return []placedCase{{LoadedCase: loaded, node: n}}
+}
+
+// noteID reports an id that another case has, also where one of the two cannot be read.
+func (l *loader) noteID(n *node) {
+	if n == nil || n.form != scalar || n.text == "" {
+		return
+	}
+	if first, taken := l.ids[n.text]; taken {
+		l.fail(n.at, "id %s is taken by %s: ids must be unique in an experiment", show(n.text), first)
+		return
+	}
+	if l.ids == nil {
+		l.ids = map[string]position{}
+	}
+	l.ids[n.text] = n.at
+}
+
+// source returns the bytes in which the value is written, without what follows it.
+func (n *node) source() []byte {
+	data := n.at.file.data
+	from := offset(data, n.at)
+	to := len(data)
+	if n.end.file == n.at.file && n.end.line > 0 {
+		to = offset(data, n.end)
+	}
+	if from < len(data) && data[from] == '{' { // written in one line: what follows the brace belongs to the list around it
+		if brace := bytes.LastIndexByte(data[from:max(from, to)], '}'); brace >= 0 {
+			return slices.Clone(data[from : from+brace+1])
+		}
+	}
+	lines := strings.SplitAfter(string(data[from:max(from, to)]), "\n")
+	for len(lines) > 1 { // the sign of the next entry, empty lines and comments belong to what follows
+		last := strings.TrimSpace(lines[len(lines)-1])
+		if last != "" && last != "-" && !strings.HasPrefix(last, "#") {
+			break
+		}
+		lines = lines[:len(lines)-1]
+	}
+	return []byte(strings.TrimRight(strings.Join(lines, ""), " \t\r\n"))
+}
+
+// offset returns where a place begins in data.
+func offset(data []byte, at position) int {
+	from := 0
+	for line := 1; line < at.line; line++ {
+		next := bytes.IndexByte(data[from:], '\n')
+		if next < 0 {
+			return len(data)
+		}
+		from += next + 1
+	}
+	for column := 1; column < at.column && from < len(data); column++ {
+		_, size := utf8.DecodeRune(data[from:])
+		from += size
+	}
+	return from
+}

@@ -1,0 +1,201 @@
+package experiments
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// lintCases reports what a schema cannot say of cases.
+func (l *loader) lintCases(cases []placedCase) {
+	for _, c := range cases {
+		l.lintQuestion(c)
+		l.lintClaims(c)
+		l.lintEvidence(c)
+		l.lintNames(c)
+	}
+	if len(cases) == 0 && len(l.problems) == 0 {
+		l.add(Problem{Message: "this experiment has no case: write one, such as cases/first.yaml, and name it under cases"})
+	}
+}
+
+func (l *loader) lintQuestion(c placedCase) {
+	query, messages := c.node.get("query"), c.node.get("messages")
+	switch {
+	case query == nil && messages == nil:
+		l.fail(c.node.at, "case %s asks nothing: write query, or messages for a conversation", show(c.Case.ID))
+	case query != nil && messages != nil:
+		l.fail(messages.at, "case %s has query and messages: keep one of the two", show(c.Case.ID))
+	case query != nil && strings.TrimSpace(query.text) == "":
+		l.fail(query.at, "query is empty: write the question as the user typed it")
+	case messages != nil && c.Case.Messages[len(c.Case.Messages)-1].Role != "user":
+		l.fail(messages.items[len(messages.items)-1].at, "the last message is the question, so its role must be user")
+	}
+}
+
+func (l *loader) lintClaims(c placedCase) {
+	if len(c.Case.Claims) == 0 && c.Case.Expect == matrix.ExpectAnswer {
+		l.fail(c.node.at, "case %s checks nothing: add claims that a right answer must meet, or expect: abstain", show(c.Case.ID))
+	}
+	taken := map[string]position{}
+	for i, claim := range c.Case.Claims {
+		n, _ := c.node.find("claims", strconv.Itoa(i))
+		at := n.place("id")
+		if first, ok := taken[claim.ID]; ok {
+			l.fail(at, "claim %s is given twice, first at %s: give each its own id", show(claim.ID), first)
+		}
+		taken[claim.ID] = at
+		if len(claim.Any)+len(claim.Never)+len(claim.Cites) == 0 {
+			l.fail(n.at, "claim %s cannot be checked: add any (what the answer must hold), never (what it must not) or cites (sources)", show(claim.ID))
+		}
+		for _, key := range []string{"any", "never"} {
+			wordings := n.get(key)
+			if wordings == nil {
+				continue
+			}
+			for _, wording := range wordings.items {
+				l.lintWording(wording)
+			}
+		}
+	}
+}
+
+// lintWording checks a literal or /RE2/.
+func (l *loader) lintWording(n *node) {
+	text := strings.TrimSpace(n.text)
+	if text == "" {
+		l.fail(n.at, "a wording is empty: every answer would hold it")
+		return
+	}
+	if len(text) < 2 || !strings.HasPrefix(text, "/") || !strings.HasSuffix(text, "/") {
+		return
+	}
+	expression := text[1 : len(text)-1]
+	compiled, err := regexp.Compile(expression)
+	switch {
+	case err != nil:
+		l.fail(n.at, "%s is not an RE2 expression: %s", show(text), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	case compiled.MatchString(""):
+		l.fail(n.at, "%s matches empty text, so it holds for every answer", show(text))
+	}
+}
+
+func (l *loader) lintEvidence(c placedCase) {
+	required := c.node.get("evidence").get("required")
+	for i, requirement := range c.Case.Evidence.Required {
+		for j, gold := range requirement.AnyOf {
+			l.lintGold(c, gold, goldNode(required, i, j))
+		}
+	}
+	if c.Case.Expect == matrix.ExpectAbstain && c.Case.HasGold() {
+		l.warn(required.at, "case %s expects a refusal and requires evidence: if the store holds the answer, expect: answer", show(c.Case.ID))
+	}
+	for i, d := range c.Case.Evidence.Distractors {
+		for _, requirement := range c.Case.Evidence.Required {
+			for _, gold := range requirement.AnyOf {
+				if d.Source == gold.Source && d.Revision == gold.Revision && d.Text == "" {
+					l.warn(c.node.place("evidence", "distractors", strconv.Itoa(i)), "distractor %s is also required evidence: name another item, or give its revision or text", show(d.Source))
+				}
+			}
+		}
+	}
+}
+
+// goldNode returns the node of alternative j of required item i.
+func goldNode(required *node, i, j int) *node {
+	item := required.items[i]
+	if alternatives := item.get("any_of"); alternatives != nil {
+		return alternatives.items[j]
+	}
+	return item
+}
+
+func (l *loader) lintGold(c placedCase, gold matrix.Gold, n *node) {
+	if strings.TrimSpace(gold.Span) == "" {
+		l.fail(n.place("span"), "span is empty: a required item needs the words that must be found in the store")
+		return
+	}
+	if gold.Text == "" {
+		return
+	}
+	text := letters(gold.Text)
+	if !strings.Contains(text, letters(gold.Span)) {
+		l.fail(n.place("text"), "text does not hold the span %s: copy both from the document", show(gold.Span))
+	}
+	for _, claim := range c.Case.Claims {
+		for _, wording := range append([]string{claim.Says}, claim.Any...) {
+			if wording != "" && letters(wording) == text {
+				l.warn(n.place("text"), "text merely repeats the wording of claim %s: copy it from the document, or run B proves nothing", show(claim.ID))
+				return
+			}
+		}
+	}
+}
+
+// letters keeps what two ways of writing the same words have in common. It is wider than the comparison of a run, so that
+// what it finds missing is missing there too.
+func letters(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return -1
+	}, s)
+}
+
+// lintNames reports characters that cannot be seen in what is compared as a name.
+func (l *loader) lintNames(c placedCase) {
+	name := func(n *node, what string) {
+		if n == nil || n.form != scalar {
+			return
+		}
+		if found := hidden(n.text); found != "" {
+			l.fail(n.at, "%s %s holds %s: take it out, or nothing will match", what, show(n.text), found)
+		}
+	}
+	evidence := c.node.get("evidence")
+	if required := evidence.get("required"); required != nil {
+		for i, requirement := range c.Case.Evidence.Required {
+			for j := range requirement.AnyOf {
+				gold := goldNode(required, i, j)
+				name(gold.get("source"), "source")
+				name(gold.get("revision"), "revision")
+			}
+		}
+	}
+	if distractors := evidence.get("distractors"); distractors != nil {
+		for _, n := range distractors.items {
+			name(n.get("source"), "source")
+			name(n.get("revision"), "revision")
+		}
+	}
+	if claims := c.node.get("claims"); claims != nil {
+		for _, n := range claims.items {
+			name(n.get("id"), "claim id")
+			if cites := n.get("cites"); cites != nil {
+				for _, source := range cites.items {
+					name(source, "source")
+				}
+			}
+		}
+	}
+	if as := c.node.get("as"); as != nil {
+		for _, f := range as.fields {
+			name(&node{at: f.at, text: f.key}, "attribute")
+			name(f.value, "value")
+			for _, value := range f.value.items {
+				name(value, "value")
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.Case.Tags)) {
+		if found := hidden(key); found != "" {
+			l.fail(c.node.place("tags"), "tag %s holds %s: take it out", show(key), found)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package experiments
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// lintExperiment reports settings that are fine one by one and cannot work together.
+func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
+	pipeline := func(path ...string) position { return root.place(append([]string{"pipeline"}, path...)...) }
+	search, rerank := e.Pipeline.Search, e.Pipeline.Rerank
+	if search.K > search.Depth {
+		l.fail(pipeline("search", "k"), "k is %d and depth %d: the ranking must be recorded at least as far as items are passed on", search.K, search.Depth)
+	}
+	if search.Mode != matrix.ModeKeyword && e.Backends.Embedder == nil {
+		l.fail(pipeline("search", "mode"), "mode %s searches by vectors: add backends.embedder, or use mode keyword", search.Mode)
+	}
+	switch {
+	case rerank != nil && e.Backends.Reranker == nil:
+		l.fail(pipeline("rerank"), "pipeline.rerank needs a reranker: add backends.reranker, or take rerank away")
+	case rerank == nil && e.Backends.Reranker != nil:
+		l.warn(root.place("backends", "reranker"), "this reranker is not used: add pipeline.rerank, such as rerank: {top: %d}", search.K)
+	case rerank != nil && rerank.Top > search.K:
+		l.fail(pipeline("rerank", "top"), "top is %d and search.k %d: no more items can be kept than are passed on", rerank.Top, search.K)
+	}
+	switch unit, tokenizer := e.Pipeline.Assemble.Budget.Unit, e.Pipeline.Assemble.Tokenizer; {
+	case unit == "words" && tokenizer != "words":
+		l.fail(pipeline("assemble", "tokenizer"), "tokenizer %s counts tokens, and the budget is in words: write the budget in tokens, or take tokenizer away", tokenizer)
+	case unit == "tokens" && tokenizer == "words":
+		l.fail(pipeline("assemble", "tokenizer"), "tokenizer words counts words, and the budget is in tokens: name a tokenizer such as o200k_base")
+	case unit == "" && tokenizer != "":
+		l.warn(pipeline("assemble", "tokenizer"), "without a budget there is nothing to count: add budget, or take tokenizer away")
+	}
+	l.lintPrompt(root, e)
+}
+
+// lintPrompt warns of a prompt that cannot carry what is needed.
+func (l *loader) lintPrompt(root *node, e *matrix.Experiment) {
+	at := root.place("pipeline", "prompt")
+	whole := e.Pipeline.Prompt.System + e.Pipeline.Prompt.User
+	carries := false
+	for _, text := range []string{e.Pipeline.Prompt.System, e.Pipeline.Prompt.User} {
+		if t, mistakes := matrix.ParseTemplate(text); len(mistakes) == 0 && t.Carries() {
+			carries = true
+		}
+	}
+	switch {
+	case !strings.Contains(strings.ReplaceAll(whole, " ", ""), "{{#context}}"):
+		l.warn(at, "the prompt has no {{#context}}…{{/context}}: what was retrieved never reaches the generator")
+	case !carries:
+		l.warn(at, "the prompt's {{#context}} section has no {{text}}: the generator sees no text of what was retrieved")
+	}
+	if !slices.Contains(variables(whole), "query") {
+		l.warn(at, "the prompt has no {{query}}: the generator never sees the question")
+	}
+}
+
+// lintQuery checks the template of what is searched for.
+func (l *loader) lintQuery(n *node) {
+	if n == nil || n.form != scalar {
+		return
+	}
+	_, mistakes := matrix.ParseQueryTemplate(n.text)
+	l.templateProblems(mistakes, matrix.QueryTemplateNames(), n.inside)
+	if len(mistakes) == 0 && !slices.Contains(variables(n.text), "query") {
+		l.warn(n.at, "the search never sees the question: add {{query}}")
+	}
+}
+
+var variablePattern = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+
+// variables lists the names between braces.
+func variables(text string) []string {
+	var out []string
+	for _, m := range variablePattern.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// lintFilter checks the values of the filter, and warns of cases whose asker lacks an attribute that it, or a template,
+// asks for.
+func (l *loader) lintFilter(root *node, e *matrix.Experiment, cases []placedCase) {
+	filter, _ := root.find("pipeline", "search", "filter")
+	needed := map[string]string{} // attribute → what asks for it
+	for _, text := range []string{e.Pipeline.Query, e.Pipeline.Prompt.System, e.Pipeline.Prompt.User} {
+		for _, name := range variables(text) {
+			if attribute, ok := strings.CutPrefix(name, "as."); ok {
+				needed[attribute] = "a template asks for it, and it stays empty"
+			}
+		}
+	}
+	for _, c := range e.Pipeline.Search.Filter {
+		at := filter.place(c.Field)
+		for _, value := range c.AnyOf {
+			if !strings.Contains(value, "{{") && !strings.Contains(value, "}}") {
+				continue
+			}
+			name := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(value), "{{"), "}}"))
+			attribute, ok := strings.CutPrefix(name, "as.")
+			if !ok || attribute == "" || strings.ContainsAny(attribute, "{}") {
+				l.fail(at, "filter value %s: a value is plain text, or one variable of the asker such as {{as.tenant}} and nothing beside it", show(value))
+				continue
+			}
+			needed[attribute] = "the filter on " + show(c.Field) + " asks for it, and finds nothing without it"
+		}
+	}
+	for _, c := range cases {
+		for attribute, why := range needed {
+			if _, ok := c.Case.As[attribute]; !ok {
+				l.warn(c.node.place("as"), "case %s does not say as.%s: %s", show(c.Case.ID), attribute, why)
+			}
+		}
+	}
+}
