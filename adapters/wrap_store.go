@@ -1,0 +1,66 @@
+package adapters
+
+import (
+	"context"
+	"time"
+)
+
+// WrapStore returns s under the policy. A Scan is tried again only until its first item was visited, for no item may be
+// visited twice. Its timeout is that of the wait for an item: a whole scan may take longer. It keeps its slot while visit
+// runs, so visit must not call the store.
+func WrapStore(s VectorStore, p Policy) VectorStore {
+	return &wrappedStore{caller{policy: p}, s}
+}
+
+type wrappedStore struct {
+	caller
+	next VectorStore
+}
+
+func (w *wrappedStore) Capabilities() StoreCapabilities { return w.next.Capabilities() }
+
+func (w *wrappedStore) Describe(ctx context.Context) (StoreInfo, error) {
+	return call(ctx, &w.caller, "describe", shape{}, w.next.Describe)
+}
+
+func (w *wrappedStore) Search(ctx context.Context, req SearchRequest) (SearchResponse, error) {
+	return call(ctx, &w.caller, "search", shape{}, func(ctx context.Context) (SearchResponse, error) { return w.next.Search(ctx, req) })
+}
+
+func (w *wrappedStore) Fetch(ctx context.Context, req FetchRequest) ([]Item, error) {
+	return call(ctx, &w.caller, "fetch", shape{}, func(ctx context.Context) ([]Item, error) { return w.next.Fetch(ctx, req) })
+}
+
+func (w *wrappedStore) Close() error { return w.closing(w.next.Close()) }
+
+func (w *wrappedStore) Scan(ctx context.Context, req ScanRequest, visit func(Item) error) (ScanReport, error) {
+	visited := false
+	var refused error // by visit
+	how := shape{replayable: func() bool { return !visited }, keepsOwnTime: true}
+	report, err := call(ctx, &w.caller, "scan", how, func(ctx context.Context) (ScanReport, error) {
+		ctx, stop, restart, end := w.idleTimeout(ctx)
+		defer end()
+		return w.next.Scan(ctx, req, func(item Item) error {
+			stop()
+			defer restart()
+			visited = true
+			refused = visit(item)
+			return refused
+		})
+	})
+	if refused != nil {
+		return report, refused // as it is: it is the caller's own
+	}
+	return report, err
+}
+
+// idleTimeout returns a context that is cancelled when the timeout passes between restart and stop.
+func (c *caller) idleTimeout(ctx context.Context) (idle context.Context, stop, restart, end func()) {
+	if c.policy.Timeout <= 0 {
+		return ctx, func() {}, func() {}, func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	timer := time.AfterFunc(c.policy.Timeout, cancel)
+	stop = func() { timer.Stop() }
+	return ctx, stop, func() { timer.Reset(c.policy.Timeout) }, func() { timer.Stop(); cancel() }
+}
