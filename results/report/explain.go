@@ -1,0 +1,189 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// Explain draws one case from the query to the answer: where it broke, what was seen at each boundary, what decides, and
+// what to do.
+func Explain(w io.Writer, b *results.Bundle, o Options) error {
+	p := newPage(o)
+	x := explained{Bundle: b, page: p}
+	x.title()
+	x.question()
+	x.pipeline()
+	x.story()
+	x.search()
+	x.rerank()
+	x.context()
+	x.runs()
+	x.decisions()
+	return p.flush(w)
+}
+
+// explained is a bundle on its way to a page.
+type explained struct {
+	*results.Bundle
+	*page
+}
+
+func (x *explained) title() {
+	e := &x.Evaluation
+	label := outcomeLabel(e.Outcome, e.Qualifier)
+	if e.Outcome == verdict.Pass && label == "" {
+		label = "pass"
+	}
+	parts := []string{x.mark(outcomeMark(e.Outcome)) + " " + x.bold(Safe(x.Case.ID))}
+	if len(e.Defects) == 0 {
+		parts = append(parts, label)
+	}
+	for i, d := range e.Defects {
+		name := x.bold(Safe(d.Name()))
+		if i > 0 {
+			name = "and " + name
+		}
+		if d.Grade != "" {
+			name += " (" + Safe(string(d.Grade)) + ")"
+		}
+		parts = append(parts, name)
+	}
+	if x.Status != "" && x.Status != results.StatusComplete {
+		parts = append(parts, "bundle is "+Safe(x.Status))
+	}
+	x.flow("", "   ", parts)
+	if e.Summary != "" {
+		x.paragraph(e.Summary)
+	}
+	x.blank()
+}
+
+func (x *explained) question() {
+	x.labelled("question", x.Case.Question())
+	if n := len(x.Case.Messages); n > 1 {
+		x.labelled("", fmt.Sprintf("(the last of %d messages)", n))
+	}
+	if len(x.Case.As) > 0 {
+		x.labelled("asked as", principal(x.Case.As))
+	}
+	if x.Case.Expect == matrix.ExpectAbstain || x.Case.Expect == matrix.ExpectClarify {
+		x.labelled("expected", string(x.Case.Expect)+": no answer is in the documents")
+	}
+	x.blank()
+}
+
+func principal(as matrix.Principal) string {
+	var parts []string
+	for name, values := range as {
+		parts = append(parts, name+" "+strings.Join(values, ", "))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, " · ")
+}
+
+// drawn are the stages of the line that is drawn; the others are not places of the pipeline.
+var drawn = []verdict.Stage{verdict.StageIndex, verdict.StageEmbed, verdict.StageRetrieve, verdict.StageRerank, verdict.StageAssemble,
+	verdict.StagePrompt, verdict.StageGenerate}
+
+// pipeline draws the stages with the state of each below its name.
+func (x *explained) pipeline() {
+	states := map[verdict.Stage]verdict.State{}
+	var aside []string
+	for _, s := range x.Evaluation.Stages {
+		if s.State == verdict.NotUsed && !slices.Contains(drawn, s.Stage) {
+			continue
+		}
+		states[s.Stage] = s.State
+		if !slices.Contains(drawn, s.Stage) {
+			aside = append(aside, Safe(string(s.Stage))+" "+x.mark(stateMark(s.State)))
+		}
+	}
+	names, marks := "  ", "  "
+	var broken []string
+	for i, stage := range drawn {
+		if i > 0 {
+			names, marks = names+" ── ", marks+"    "
+		}
+		name, mark := string(stage), stateMark(states[stage])
+		before := (len(name) - 1) / 2
+		if states[stage] == verdict.Broken {
+			broken = append(broken, spaces(columns(names)+before)+"╰ "+x.labelOf(stage))
+		}
+		names += name
+		marks += spaces(before) + mark + spaces(len(name)-1-before)
+	}
+	x.line(names)
+	x.line(x.paintMarks(marks))
+	for _, line := range broken {
+		x.line(line)
+	}
+	if len(aside) > 0 {
+		x.flow("  ", "   ", append([]string{x.dim("also")}, aside...))
+	}
+	x.line("  " + x.dim(legend(states)))
+	x.blank()
+}
+
+func (x *explained) paintMarks(marks string) string {
+	for _, m := range []string{markFail, markPass, markUnknown} {
+		marks = strings.ReplaceAll(marks, m, x.mark(m))
+	}
+	return marks
+}
+
+func (x *explained) labelOf(stage verdict.Stage) string {
+	for _, d := range x.Evaluation.Defects {
+		if d.Stage == stage {
+			return Safe(d.Name())
+		}
+	}
+	return Safe(string(stage))
+}
+
+// stateMark is the mark of a stage. A stage whose state is not recorded was not seen.
+func stateMark(s verdict.State) string {
+	switch s {
+	case verdict.Broken:
+		return markFail
+	case verdict.Clear:
+		return markPass
+	case verdict.NotReached:
+		return "·"
+	case verdict.NotUsed:
+		return "–"
+	default:
+		return markUnknown
+	}
+}
+
+// legend explains the marks that are drawn.
+func legend(states map[verdict.Stage]verdict.State) string {
+	shown := map[verdict.State]bool{}
+	for _, s := range states {
+		shown[s] = true
+	}
+	for _, stage := range drawn {
+		shown[verdict.Unobserved] = shown[verdict.Unobserved] || states[stage] == ""
+	}
+	var parts []string
+	for _, state := range []verdict.State{verdict.Broken, verdict.Clear, verdict.NotReached, verdict.Unobserved, verdict.NotUsed} {
+		if shown[state] {
+			parts = append(parts, stateMark(state)+" "+string(state))
+		}
+	}
+	return strings.Join(parts, "   ")
+}
+
+func (x *explained) story() {
+	if x.Evaluation.Story == "" {
+		return
+	}
+	x.paragraph(x.Evaluation.Story)
+	x.blank()
+}

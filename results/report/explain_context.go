@@ -1,0 +1,162 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
+
+// firstTrial returns the first trial of a cell that got as far as a context, and what was read from its texts.
+func (x *explained) firstTrial(cell matrix.CellID) (*matrix.Trial, *verdict.TrialFeatures) {
+	for i := range x.Observations.Trials {
+		t := &x.Observations.Trials[i]
+		if t.Cell != cell || t.Status == matrix.StatusNotRun {
+			continue
+		}
+		for j := range x.Features.Trials {
+			if f := &x.Features.Trials[j]; f.CallKey == t.CallKey && f.Cell == t.Cell && f.Rep == t.Rep {
+				return t, f
+			}
+		}
+		return t, &verdict.TrialFeatures{}
+	}
+	return nil, nil
+}
+
+// context draws what production packed, what it left out and why, and whether the prompt held the evidence.
+func (x *explained) context() {
+	t, f := x.firstTrial(matrix.CellA)
+	if t == nil {
+		return
+	}
+	assemble := &x.Experiment.Pipeline.Assemble
+	unit := assemble.Budget.Unit
+	if unit == "" {
+		unit = "units"
+	}
+	units := 0
+	for i := range t.Packed {
+		units += t.Packed[i].Units
+	}
+	head := fmt.Sprintf("context, %s packed, %s", counted(len(t.Packed), "item", "items"), thousands(units)+" "+unit)
+	if n := assemble.Budget.N; n > 0 {
+		head = fmt.Sprintf("context, %s packed, %s of %s %s", counted(len(t.Packed), "item", "items"), thousands(units), thousands(n), unit)
+	}
+	x.line("  " + Safe(head))
+	x.packed(t, f, unit)
+	x.leftOut(t, unit)
+	x.prompt(t, f)
+	x.blank()
+}
+
+func (x *explained) packed(t *matrix.Trial, f *verdict.TrialFeatures, unit string) {
+	const most, markRoom = 12, 15
+	gold := map[int]bool{}
+	for _, g := range f.Gold {
+		gold[g.Packed] = true
+	}
+	for i := range t.Packed {
+		k := &t.Packed[i]
+		if i >= most && !gold[k.Position] && !k.Gold {
+			continue
+		}
+		mark := ""
+		if gold[k.Position] || k.Gold {
+			mark = goldMark
+		}
+		if k.Cut {
+			mark = strings.TrimSpace(mark + " (cut)")
+		}
+		line := right(strconv.Itoa(k.Position), 6) + "  " + pad(fit(k.ID, 24), x.idWidth(t)) + "  " + right(thousands(k.Units)+" "+unit, 12) + "  "
+		textWidth := x.width - columns(line) - markRoom
+		line += pad(fit(k.Text.Value, textWidth), textWidth)
+		if mark != "" {
+			line += "  " + x.bold(mark)
+		}
+		x.line(line)
+	}
+	if len(t.Packed) > most {
+		x.line("     ⋮  " + x.dim("of "+thousands(len(t.Packed))+" items the first "+strconv.Itoa(most)+" and the gold are shown"))
+	}
+}
+
+func (x *explained) idWidth(t *matrix.Trial) int {
+	n := 0
+	for i := range t.Packed {
+		n = max(n, columns(fit(t.Packed[i].ID, 24)))
+	}
+	for i := range t.Dropped {
+		n = max(n, columns(fit(t.Dropped[i].ID, 24)))
+	}
+	return n
+}
+
+// leftOut names what was passed on and is not in the context.
+func (x *explained) leftOut(t *matrix.Trial, unit string) {
+	const most = 12
+	var lines []string
+	gone := map[string]bool{}
+	for i := range t.Packed {
+		gone[t.Packed[i].ID] = true
+	}
+	for _, d := range t.Dropped {
+		gone[d.ID] = true
+		why := d.Reason
+		switch d.Reason {
+		case matrix.DroppedBudget:
+			why = "over the budget"
+			if d.Units > 0 {
+				why += fmt.Sprintf(": the context would need %s %s with it", thousands(d.Units), unit)
+			}
+		case matrix.DroppedDuplicate:
+			why = "repeats " + d.Of
+		}
+		lines = append(lines, x.outLine(t, d.ID, fmt.Sprintf("left out at rank %d, %s", d.Rank, why)))
+	}
+	if r, _ := x.production(); r != nil {
+		for _, h := range r.Kept() {
+			if !gone[h.ID] {
+				lines = append(lines, x.outLine(t, h.ID, fmt.Sprintf("lost: passed on at rank %d, not packed, and no reason given", h.Rank)))
+			}
+		}
+	}
+	for _, line := range lines[:min(most, len(lines))] {
+		x.line(line)
+	}
+	if more := len(lines) - most; more > 0 {
+		x.line("     ⋮  " + x.dim(thousands(more)+" more left out"))
+	}
+}
+
+func (x *explained) outLine(t *matrix.Trial, id, why string) string {
+	return right("–", 6) + "  " + pad(fit(id, 24), x.idWidth(t)) + "  " + fit(why, x.width-36)
+}
+
+// prompt says whether the prompt held the evidence, and whether the server read all of it.
+func (x *explained) prompt(t *matrix.Trial, f *verdict.TrialFeatures) {
+	var parts []string
+	if n := len(f.Gold); n > 0 {
+		held := 0
+		for _, g := range f.Gold {
+			if g.Prompt {
+				held++
+			}
+		}
+		parts = append(parts, fmt.Sprintf("holds %d of %s", held, counted(n, "required span", "required spans")))
+	}
+	if t.PromptTokensLocal > 0 {
+		parts = append(parts, thousands(t.PromptTokensLocal)+" tokens counted here")
+	}
+	if n := t.Usage.InputTokens; n != nil {
+		parts = append(parts, thousands(*n)+" reported by the generator")
+	}
+	if t.Cached {
+		parts = append(parts, "not sent: production served a cached answer")
+	}
+	if len(parts) > 0 {
+		x.line("  prompt " + strings.Join(parts, ", "))
+	}
+}

@@ -1,0 +1,184 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
+
+// cellRow is one line of the table of runs.
+type cellRow struct {
+	run, context, claims, result, answer string
+}
+
+// runs draws A, B and D side by side.
+func (x *explained) runs() {
+	if len(x.Evaluation.Cells) == 0 {
+		return
+	}
+	rows := []cellRow{{run: "run", context: "context", claims: "claims", result: "passes", answer: "answer"}}
+	for i := range x.Evaluation.Cells {
+		rows = append(rows, x.cellRow(&x.Evaluation.Cells[i]))
+	}
+	var runWidth, contextWidth, claimsWidth, resultWidth int
+	for _, r := range rows {
+		runWidth, contextWidth = max(runWidth, columns(r.run)), max(contextWidth, columns(r.context))
+		claimsWidth, resultWidth = max(claimsWidth, columns(r.claims)), max(resultWidth, visible(r.result))
+	}
+	answerWidth := x.width - 2 - runWidth - 2 - contextWidth - 2 - claimsWidth - 2 - resultWidth - 2
+	for i, r := range rows {
+		head := "  " + pad(r.run, runWidth) + "  " + pad(r.context, contextWidth) + "  " + pad(r.claims, claimsWidth) + "  " +
+			r.result + spaces(resultWidth-visible(r.result)) + "  "
+		if i == 0 {
+			head = x.dim(head)
+		}
+		x.line(head + fit(r.answer, answerWidth))
+	}
+	x.claims()
+	x.blank()
+}
+
+func (x *explained) cellRow(c *verdict.CellResult) cellRow {
+	r := cellRow{run: cellName(c.Cell), context: "–", claims: "–", answer: x.answers(c)}
+	if t, _ := x.firstTrial(c.Cell); t != nil && len(t.Packed) > 0 {
+		var ids []string
+		for i := range t.Packed {
+			ids = append(ids, t.Packed[i].ID)
+		}
+		r.context = fit(strings.Join(ids, " "), 18)
+	}
+	met, n := 0, 0
+	for _, claim := range c.Claims {
+		met, n = met+claim.Met, n+claim.N
+	}
+	if n > 0 {
+		r.claims = fmt.Sprintf("%d/%d", met, n)
+	}
+	result := ratio(c.Pass, c.Scored, c.Exact, c.Wilson95)
+	switch {
+	case c.Scored == 0 && c.NotRun == c.Planned:
+		r.result = "not run"
+	case c.Scored == 0:
+		r.result = result + " " + x.mark(markEnvironment)
+	case c.Expect != "":
+		r.result = fit(string(c.Expect), 16) + " " + x.mark(answerMark(c.Held)) + "  " + result
+	default:
+		r.result = result + " " + x.mark(passMark(c))
+	}
+	return r
+}
+
+// passMark says whether a cell passed in every scored trial, in none, or in some.
+func passMark(c *verdict.CellResult) string {
+	switch c.Pass {
+	case c.Scored:
+		return markPass
+	case 0:
+		return markFail
+	default:
+		return "~"
+	}
+}
+
+// cellName writes "A production", "B gold" and "D drop-span:c08".
+func cellName(c matrix.CellID) string {
+	switch c {
+	case matrix.CellA:
+		return "A  production"
+	case matrix.CellB:
+		return "B  gold"
+	}
+	letter, variant, _ := strings.Cut(string(c), "/")
+	return fit(letter+"  "+variant, 26)
+}
+
+// answers shows the answers of a cell, the most frequent first, and what happened to the trials that have none.
+func (x *explained) answers(c *verdict.CellResult) string {
+	type answer struct {
+		text  string
+		times int
+	}
+	var seen []*answer
+	byRef := map[string]*answer{}
+	other := ""
+	for i := range x.Observations.Trials {
+		t := &x.Observations.Trials[i]
+		if t.Cell != c.Cell {
+			continue
+		}
+		if t.Status != matrix.StatusOK {
+			if other == "" {
+				other = failure(t.Status, t.Reason, t.Error)
+			}
+			continue
+		}
+		a := byRef[t.Answer.Ref]
+		if a == nil {
+			a = &answer{text: answerText(t)}
+			byRef[t.Answer.Ref] = a
+			seen = append(seen, a)
+		}
+		a.times++
+	}
+	slices.SortStableFunc(seen, func(a, b *answer) int { return b.times - a.times })
+	var parts []string
+	for _, a := range seen {
+		text := fit(a.text, x.width)
+		if c.Scored > 1 {
+			text = fmt.Sprintf("%d× %s", a.times, text)
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 && other == "" && c.Reason != "" {
+		other = "not run: " + c.Reason
+	}
+	if other != "" {
+		parts = append(parts, other)
+	}
+	return strings.Join(parts, " · ")
+}
+
+func answerText(t *matrix.Trial) string {
+	switch {
+	case t.Answer.Withheld():
+		return "(withheld)"
+	case t.Answer.Value == "":
+		return "(no text)"
+	case t.Cached:
+		return "(cached) " + t.Answer.Value
+	default:
+		return t.Answer.Value
+	}
+}
+
+// claims counts each claim in A and B, where there are several to tell apart.
+func (x *explained) claims() {
+	const most = 12
+	var ids []string
+	met := map[string][]string{}
+	for i := range x.Evaluation.Cells {
+		c := &x.Evaluation.Cells[i]
+		if c.Cell != matrix.CellA && c.Cell != matrix.CellB {
+			continue
+		}
+		for _, claim := range c.Claims {
+			if met[claim.ID] == nil {
+				ids = append(ids, claim.ID)
+			}
+			met[claim.ID] = append(met[claim.ID], fmt.Sprintf("%s %d/%d", c.Cell, claim.Met, claim.N))
+		}
+	}
+	if len(ids) < 2 {
+		return
+	}
+	x.line("  " + x.dim("claims"))
+	for _, id := range ids[:min(most, len(ids))] {
+		x.line("  · " + pad(fit(id, 40), 40) + "  " + strings.Join(met[id], "   "))
+	}
+	if more := len(ids) - most; more > 0 {
+		x.line("  · " + x.dim(fmt.Sprintf("and %d more", more)))
+	}
+}

@@ -1,0 +1,278 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
+
+// production returns the retrieval that production made, and where the gold stands in it.
+func (x *explained) production() (*matrix.Retrieval, *verdict.RetrievalFeatures) {
+	for i := range x.Observations.Retrievals {
+		r := &x.Observations.Retrievals[i]
+		if r.Cell != matrix.CellC && r.Cell != matrix.CellA {
+			continue
+		}
+		if i < len(x.Features.Retrievals) && x.Features.Retrievals[i].Cell == r.Cell {
+			return r, &x.Features.Retrievals[i]
+		}
+		return r, &verdict.RetrievalFeatures{}
+	}
+	return nil, nil
+}
+
+// search draws the ranking around the cutoff and around the gold.
+func (x *explained) search() {
+	r, f := x.production()
+	if r == nil {
+		return
+	}
+	head := "search, " + r.Mode
+	switch counted := x.Observations.Store.Scan.Counted; {
+	case r.Status != matrix.StatusOK:
+		head += ": " + failure(r.Status, r.Reason, r.Error)
+	case counted > 0:
+		head += fmt.Sprintf(", %s of %s ranked", thousands(len(r.Candidates)), thousands(counted))
+	default:
+		head += fmt.Sprintf(", %s ranked", thousands(len(r.Candidates)))
+	}
+	if r.Exact {
+		head += ", exact"
+	}
+	x.line("  " + fit(head, x.width-4))
+	if r.QueryEffective != r.Query {
+		x.labelled("  asked for", r.QueryEffective)
+	}
+	if len(r.Filter) > 0 {
+		x.labelled("  filter", filterText(r.Filter))
+	}
+	if r.Threshold != nil {
+		x.labelled("  threshold", string(*r.Threshold))
+	}
+	x.ranking(r, f)
+	x.absentGold(r)
+	x.blank()
+}
+
+func filterText(f matrix.Filter) string {
+	var parts []string
+	for _, c := range f {
+		is := "is "
+		if c.Not {
+			is = "is not "
+		}
+		values := strings.Join(c.AnyOf, " or ")
+		if len(c.AnyOf) == 0 {
+			values = "(no value: holds for nothing)"
+		}
+		parts = append(parts, c.Field+" "+is+values)
+	}
+	return strings.Join(parts, ", and ")
+}
+
+// failure says in words how a call ended that did not end well.
+func failure(s matrix.Status, reason string, err *matrix.CallError) string {
+	text := map[matrix.Status]string{matrix.StatusError: "error", matrix.StatusFiltered: "blocked by the provider",
+		matrix.StatusTruncated: "stopped at the output limit", matrix.StatusNotRun: "not run"}[s]
+	if text == "" {
+		text = string(s)
+	}
+	if reason != "" {
+		text += ": " + reason
+	}
+	if err != nil {
+		text += ": " + err.Kind + ": " + err.Message
+	}
+	return text
+}
+
+// hitRow is one line of a ranking.
+type hitRow struct {
+	rank            int
+	id, score, mark string
+	text            string // not safe yet
+}
+
+func (x *explained) ranking(r *matrix.Retrieval, f *verdict.RetrievalFeatures) {
+	marks := x.rankMarks(r, f)
+	var rows []hitRow
+	for _, rank := range window(len(r.Candidates), r.K, marks) {
+		h := &r.Candidates[rank-1]
+		rows = append(rows, hitRow{rank: rank, id: fit(h.ID, 24), score: score(h.Score), mark: marks[rank], text: h.Text.Value})
+	}
+	x.hits(rows, r.K, "k", len(r.Candidates))
+}
+
+// hits draws rows with the cutoff between those that are passed on and the others, and with the gaps.
+func (x *explained) hits(rows []hitRow, cut int, name string, total int) {
+	if len(rows) == 0 {
+		return
+	}
+	idWidth, scoreWidth, markWidth := 0, 0, 0
+	for _, r := range rows {
+		idWidth, scoreWidth, markWidth = max(idWidth, columns(r.id)), max(scoreWidth, columns(r.score)), max(markWidth, columns(r.mark))
+	}
+	textWidth := x.width - 8 - idWidth - 2 - scoreWidth - 2 - markWidth - 2
+	last, cutDrawn := 0, false
+	for _, r := range rows {
+		if last <= cut && r.rank > cut && !cutDrawn {
+			x.gap(last, cut)
+			x.line("     " + x.dim(fmt.Sprintf("╌╌ cutoff %s = %d ╌╌", name, cut)))
+			last, cutDrawn = cut, true
+		}
+		x.gap(last, r.rank-1)
+		line := right(strconv.Itoa(r.rank), 6) + "  " + pad(r.id, idWidth) + "  " + right(r.score, scoreWidth) + "  " + pad(fit(r.text, textWidth), textWidth)
+		if r.mark != "" {
+			line += "  " + x.bold(r.mark)
+		}
+		x.line(line)
+		last = r.rank
+	}
+	x.gap(last, total)
+}
+
+// gap says how many ranks between two rows are not shown.
+func (x *explained) gap(from, to int) {
+	if n := to - from; n > 0 {
+		x.line("     ⋮  " + x.dim(thousands(n)+" more"))
+	}
+}
+
+// window picks the ranks worth showing: the best, those around the cutoff, and every marked one.
+func window(n, cut int, marks map[int]string) []int {
+	const best, whole, most = 3, 8, 24
+	pick := map[int]bool{}
+	for rank := 1; rank <= n; rank++ {
+		around := rank >= cut-1 && rank <= cut+1
+		if rank <= best || around || cut <= whole && rank <= cut {
+			pick[rank] = true
+		}
+	}
+	ranks := make([]int, 0, len(pick))
+	for rank := range pick {
+		ranks = append(ranks, rank)
+	}
+	var marked []int
+	for rank := range marks {
+		if rank >= 1 && rank <= n && !pick[rank] {
+			marked = append(marked, rank)
+		}
+	}
+	slices.Sort(marked)
+	ranks = append(ranks, marked[:min(len(marked), max(most-len(ranks), 0))]...)
+	slices.Sort(ranks)
+	return ranks
+}
+
+const goldMark = "◀ gold"
+
+// rankMarks says what is to be known of a rank. Gold wins over everything else.
+func (x *explained) rankMarks(r *matrix.Retrieval, f *verdict.RetrievalFeatures) map[int]string {
+	marks := map[int]string{}
+	for _, rank := range f.Duplicate {
+		marks[rank] = "repeats a better rank"
+	}
+	for i := range r.Candidates {
+		if kind := x.distractor(&r.Candidates[i]); kind != "" {
+			marks[i+1] = kind
+		}
+	}
+	for _, rank := range f.Forbidden {
+		marks[rank] = "◀ not for the asker"
+	}
+	for _, g := range f.Gold {
+		if g.BySource > 0 && g.BySource != g.BySpan {
+			marks[g.BySource] = "◀ gold source, without the span"
+		}
+	}
+	for _, g := range f.Gold {
+		if g.BySpan > 0 {
+			marks[g.BySpan] = goldMark
+		}
+	}
+	if len(f.Gold) == 0 {
+		for _, g := range x.Evaluation.Retrieval.Gold {
+			if g.Rank != nil {
+				marks[*g.Rank] = goldMark
+			}
+		}
+	}
+	return marks
+}
+
+func (x *explained) distractor(h *matrix.Hit) string {
+	for _, d := range x.Case.Evidence.Distractors {
+		if (d.Source == h.Source || d.Source == h.ID) && (d.Revision == "" || d.Revision == h.Revision) {
+			return fit(string(d.Kind), 16)
+		}
+	}
+	return ""
+}
+
+// absentGold names the gold that is nowhere in the ranking.
+func (x *explained) absentGold(r *matrix.Retrieval) {
+	for _, g := range x.Evaluation.Retrieval.Gold {
+		if g.Rank == nil && r.Status == matrix.StatusOK {
+			x.line("     " + x.mark(markFail) + " gold " + fit(g.Source, 40) + " is not in the ranking")
+		}
+	}
+}
+
+// rerank draws the order after reranking beside the rank before it.
+func (x *explained) rerank() {
+	r, f := x.production()
+	if r == nil || r.RerankModel == "" {
+		return
+	}
+	x.line("  " + fit(fmt.Sprintf("rerank, %s, %d of %d passed on", r.RerankModel, min(r.RerankTop, len(r.Reranked)), len(r.PassedOn())), x.width-4))
+	before := map[string]int{}
+	for i := range r.Candidates {
+		before[r.Candidates[i].ID] = i + 1
+	}
+	marks := map[int]string{}
+	for _, g := range f.Gold {
+		for i := range r.Reranked {
+			if i+1 == g.Reranked || g.Reranked == 0 && g.ID != "" && r.Reranked[i].ID == g.ID {
+				marks[i+1] = goldMark
+			}
+		}
+	}
+	var rows []hitRow
+	for _, rank := range window(len(r.Reranked), r.RerankTop, marks) {
+		h := &r.Reranked[rank-1]
+		was := "was –"
+		if n := before[h.ID]; n > 0 {
+			was = fmt.Sprintf("was %d", n)
+		}
+		mark := was
+		if h.InputTruncated {
+			mark += ", read in part"
+		}
+		if marks[rank] != "" {
+			mark += "  " + marks[rank]
+		}
+		rows = append(rows, hitRow{rank: rank, id: fit(h.ID, 24), score: score(h.Score), mark: mark, text: h.Text.Value})
+	}
+	x.hits(rows, r.RerankTop, "top", len(r.Reranked))
+	x.blank()
+}
+
+// score shortens a decimal for the screen; the bundle has it as it came.
+func score(d *matrix.Decimal) string {
+	if d == nil {
+		return "–"
+	}
+	f := d.Float()
+	switch {
+	case f != f || f > 1e6 || f < -1e6:
+		return fit(string(*d), 9)
+	case f < 1 && f > -1:
+		return strconv.FormatFloat(f+0, 'f', 3, 64)
+	default:
+		return strconv.FormatFloat(f, 'f', 2, 64)
+	}
+}

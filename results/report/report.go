@@ -1,0 +1,337 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
+)
+
+const (
+	manyCases     = 60 // from here on passing cases are counted and not listed
+	maxIDWidth    = 36
+	maxLabelWidth = 24 // a longer label moves the text of its own line only
+	maxNamed      = 5  // cases named in one line
+)
+
+// Run draws one execution: a line for each case, then the totals, so that what matters most stands at the end of the screen.
+func Run(w io.Writer, s *results.Summary, o Options) error {
+	p := newPage(o)
+	p.runHead(s)
+	p.blank()
+	p.cases(s, o.All)
+	p.blank()
+	p.runCounts(s)
+	p.runEnd(s)
+	return p.flush(w)
+}
+
+// runHead says what was run on what.
+func (p *page) runHead(s *results.Summary) {
+	parts := []string{p.bold(Safe(s.Name)), counted(len(s.Cases), "case", "cases")}
+	add := func(label, value string) {
+		if value != "" {
+			parts = append(parts, strings.TrimSpace(label+" "+Safe(value)))
+		}
+	}
+	add("", strings.Join(s.Setup.Runs, " "))
+	if s.Setup.Store != "" {
+		add("store", s.Setup.Store+"/"+s.Setup.Search)
+	}
+	add("reranker", s.Setup.Reranker)
+	if s.Setup.Generator != "" && s.Setup.Generation != "" {
+		add("generator", s.Setup.Generator+" ("+s.Setup.Generation+")")
+	} else {
+		add("generator", s.Setup.Generator)
+	}
+	if s.Setup.K > 0 {
+		add("k", strconv.Itoa(s.Setup.K))
+	}
+	add("budget", s.Setup.Budget)
+	p.flow("", "   ", parts)
+	if s.Rebuilt {
+		p.line("  " + p.mark(markEnvironment) + " this execution did not end: what follows is made of the bundles it left")
+	}
+}
+
+// flow puts safe parts one after the other, on more lines where they do not fit on one.
+func (p *page) flow(indent, gap string, parts []string) {
+	line := indent
+	for i, part := range parts {
+		if i > 0 {
+			if columns(sgr.ReplaceAllString(line+gap+part, "")) > p.width {
+				p.line(line)
+				line = indent + "  "
+			} else {
+				line += gap
+			}
+		}
+		line += part
+	}
+	p.line(line)
+}
+
+// row is one case, or one further defect of it.
+type row struct {
+	mark, id, label, text string
+}
+
+func (p *page) cases(s *results.Summary, all bool) {
+	var rows []row
+	hidden := 0
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		if c.Outcome == verdict.Pass && !all && len(s.Cases) > manyCases {
+			hidden++
+			continue
+		}
+		rows = append(rows, caseRows(c)...)
+	}
+	idWidth, labelWidth := 0, 0
+	for _, r := range rows {
+		idWidth, labelWidth = max(idWidth, columns(r.id)), max(labelWidth, columns(r.label))
+	}
+	idWidth, labelWidth = min(idWidth, maxIDWidth), min(labelWidth, maxLabelWidth)
+	for _, r := range rows {
+		p.caseRow(r, idWidth, labelWidth)
+	}
+	if hidden > 0 {
+		p.linef("  %s %s", p.mark(markPass), counted(hidden, "more case passes", "more cases pass"))
+	}
+}
+
+func (p *page) caseRow(r row, idWidth, labelWidth int) {
+	head := "  " + p.mark(r.mark) + " "
+	if columns(r.id) > idWidth {
+		p.line(head + r.id)
+		head, r.id = "    ", ""
+	}
+	head += pad(r.id, idWidth) + "  " + pad(r.label, labelWidth) + "  "
+	indent := 4 + idWidth + 2 + max(labelWidth, columns(r.label)) + 2
+	lines := []string{""}
+	if r.text != "" {
+		if room := p.width - indent; room >= 24 {
+			lines = wrap(r.text, room)
+		} else {
+			lines, indent = append(lines, wrap(r.text, p.width-8)...), 8
+		}
+	}
+	p.line(head + lines[0])
+	for _, line := range lines[1:] {
+		p.line(spaces(indent) + line)
+	}
+}
+
+func caseRows(c *results.CaseSummary) []row {
+	first := row{mark: outcomeMark(c.Outcome), id: Safe(c.ID), label: outcomeLabel(c.Outcome, c.Qualifier), text: strings.TrimSpace(counts(c) + "  " + c.Summary)}
+	if c.Outcome == verdict.Pass {
+		first.text = ""
+	}
+	if len(c.Defects) == 0 {
+		return []row{first}
+	}
+	first.label = Safe(c.Defects[0].Name())
+	rows := []row{first}
+	for _, d := range c.Defects[1:] {
+		also := row{mark: " ", label: "and " + Safe(d.Name())}
+		if len(d.Evidence) > 0 {
+			also.text = d.Evidence[0]
+		}
+		rows = append(rows, also)
+	}
+	return rows
+}
+
+// counts is what a stochastic case rests on; a deterministic one has nothing to count.
+func counts(c *results.CaseSummary) string {
+	var parts []string
+	for _, id := range []matrix.CellID{matrix.CellA, matrix.CellB} {
+		if cell, ok := c.Cells[id]; ok && cell.Scored > 0 && !cell.Exact {
+			parts = append(parts, string(id)+" "+ratio(cell.Pass, cell.Scored, false, cell.Wilson95))
+		}
+	}
+	return strings.Join(parts, "  ")
+}
+
+func outcomeMark(o verdict.Outcome) string {
+	switch o {
+	case verdict.Pass:
+		return markPass
+	case verdict.Fail:
+		return markFail
+	case verdict.Environment, verdict.InvalidFixture:
+		return markEnvironment
+	default:
+		return markUnknown
+	}
+}
+
+func outcomeLabel(o verdict.Outcome, qualifier string) string {
+	switch {
+	case o == verdict.Pass && qualifier == verdict.WithoutEvidence:
+		return "right without evidence"
+	case o == verdict.Pass:
+		return Safe(strings.ReplaceAll(qualifier, "-", " "))
+	case o == verdict.InvalidFixture:
+		return "invalid fixture"
+	default:
+		return Safe(string(o))
+	}
+}
+
+// runCounts gives the outcomes with the recall, the stages and the answers.
+func (p *page) runCounts(s *results.Summary) {
+	c := s.Counts
+	outcomes := fmt.Sprintf("%d failing, %d passing, %d inconclusive", c.Failing, c.Passing, c.Inconclusive)
+	if c.Environment > 0 {
+		outcomes += fmt.Sprintf(", %d environment", c.Environment)
+	}
+	if c.Invalid > 0 {
+		outcomes += fmt.Sprintf(", %d invalid", c.Invalid)
+	}
+	p.line("  " + outcomes)
+	if len(s.Recall) > 0 {
+		p.flow("  ", "   ", recallParts(s))
+	}
+	if len(s.ByStage) > 0 {
+		stages := []string{"by stage"}
+		for _, b := range s.ByStage {
+			stages = append(stages, fmt.Sprintf("%s %d", Safe(string(b.Stage)), b.Cases))
+		}
+		p.flow("  ", "   ", stages)
+	}
+	if a := s.Answers; a.Scored > 0 {
+		p.linef("  answers    %d of %d correct; %d answered, %d of them copied from the prompt, %d of the copied correct",
+			a.Correct, a.Scored, a.Answered, a.Copied, a.CopiedCorrect)
+	}
+}
+
+// recallParts gives the mean recall at each k, over the cases that have gold.
+func recallParts(s *results.Summary) []string {
+	keys := slices.SortedFunc(maps.Keys(s.Recall), func(a, b string) int {
+		x, _ := strconv.Atoi(a) // a key that is no number comes first, and is shown as it is
+		y, _ := strconv.Atoi(b)
+		if x != y {
+			return x - y
+		}
+		return strings.Compare(a, b)
+	})
+	parts := []string{"recall  "}
+	for _, k := range keys {
+		value := "unknown"
+		if n := s.Recall[k]; n != nil {
+			value = fraction(float64(*n))
+		}
+		parts = append(parts, "@"+Safe(k)+" "+value)
+	}
+	return append(parts, fmt.Sprintf("(%d of %s, those with gold)", s.RecallCases.Used, counted(s.RecallCases.Total, "case", "cases")))
+}
+
+// runEnd says what it cost, where it is, what it does to the exit code and what to do next.
+func (p *page) runEnd(s *results.Summary) {
+	calls := fmt.Sprintf("  %s in %s, %s paid", counted(s.Totals.Calls, "call", "calls"), seconds(s.WallMS), thousands(s.Totals.Paid))
+	if s.Totals.Reused > 0 {
+		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "trial", "trials"))
+	}
+	if s.Rebuilt {
+		calls = fmt.Sprintf("  %s, %s paid", counted(s.Totals.Calls, "call", "calls"), thousands(s.Totals.Paid))
+	}
+	if s.Totals.Paid > 0 && s.Totals.TokensIn != nil && s.Totals.TokensOut != nil {
+		calls += fmt.Sprintf("; %s tokens in, %s out", thousands(int(*s.Totals.TokensIn)), thousands(int(*s.Totals.TokensOut)))
+	}
+	p.line(calls)
+	p.exitLine(s)
+	if s.Bundles != "" {
+		p.line("  bundles    " + Safe(strings.TrimSuffix(s.Bundles, "/")+"/"))
+	}
+	if next := worthExplaining(s); next != "" {
+		p.line("  next       " + p.bold("culprit explain "+shellWord(next)))
+	}
+}
+
+func (p *page) exitLine(s *results.Summary) {
+	switch {
+	case s.Counts.Blocking > 0:
+		p.line("  blocked    by " + named(s, func(c *results.CaseSummary) bool {
+			return c.Risk == matrix.RiskBlocking && (c.Outcome == verdict.Fail || c.Outcome == verdict.InvalidFixture)
+		}))
+	case s.Counts.Environment > 0:
+		p.line("  unjudged   errors of the environment in " + named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Environment }))
+	case s.Counts.Inconclusive > 0:
+		p.line("  held       undecided: " + named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Inconclusive }))
+	case s.Counts.Failing+s.Counts.Invalid > 0:
+		p.line("  blocked    by none: every failing case is risk: investigate")
+	}
+}
+
+// named lists the first cases that a condition holds for.
+func named(s *results.Summary, holds func(*results.CaseSummary) bool) string {
+	var ids []string
+	more := 0
+	for i := range s.Cases {
+		switch c := &s.Cases[i]; {
+		case !holds(c):
+		case len(ids) == maxNamed:
+			more++
+		default:
+			ids = append(ids, fit(c.ID, maxIDWidth))
+		}
+	}
+	if more > 0 {
+		ids = append(ids, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(ids, ", ")
+}
+
+func seconds(ms int64) string {
+	if ms < 100_000 {
+		return strconv.FormatFloat(float64(ms)/1000, 'f', 1, 64) + " s"
+	}
+	return fmt.Sprintf("%d min %d s", ms/60_000, ms/1000%60)
+}
+
+// worthExplaining picks the case whose explanation shows most: one that blocks before others, one whose evidence was
+// found in the ranking before those without.
+func worthExplaining(s *results.Summary) string {
+	best, id := -1, ""
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		score := -1
+		switch c.Outcome {
+		case verdict.Fail:
+			score = 4
+		case verdict.InvalidFixture, verdict.Environment, verdict.Inconclusive:
+			score = 0
+		}
+		if score >= 0 && c.Risk == matrix.RiskBlocking {
+			score += 2
+		}
+		for _, rank := range c.Retrieval.Ranks {
+			if score >= 0 && rank != nil {
+				score++
+				break
+			}
+		}
+		if score > best {
+			best, id = score, c.ID
+		}
+	}
+	return id
+}
+
+// shellWord quotes an id that a shell would read as something else.
+func shellWord(id string) string {
+	plain := strings.IndexFunc(id, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/:@%+=,", r))
+	}) < 0
+	if plain && id != "" && !strings.HasPrefix(id, "-") {
+		return id
+	}
+	return "-- '" + strings.ReplaceAll(Safe(id), "'", `'\''`) + "'"
+}
