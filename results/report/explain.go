@@ -14,7 +14,7 @@ import (
 // Explain draws one case from the query to the answer: where it broke, what was seen at each boundary, what decides, and
 // what to do.
 func Explain(w io.Writer, b *results.Bundle, o Options) error {
-	p := newPage(o)
+	p := newPage(o, explainLabels)
 	x := explained{Bundle: b, page: p}
 	x.title()
 	x.question()
@@ -45,17 +45,17 @@ func (x *explained) title() {
 		parts = append(parts, label)
 	}
 	for i, d := range e.Defects {
-		name := x.bold(Safe(d.Name()))
+		name := x.bold(fit(d.Name(), maxName))
 		if i > 0 {
 			name = "and " + name
 		}
 		if d.Grade != "" {
-			name += " (" + Safe(string(d.Grade)) + ")"
+			name += " (" + fit(string(d.Grade), 10) + ")"
 		}
 		parts = append(parts, name)
 	}
 	if x.Status != "" && x.Status != results.StatusComplete {
-		parts = append(parts, "bundle is "+Safe(x.Status))
+		parts = append(parts, "bundle is "+fit(x.Status, 10))
 	}
 	x.flow("", "   ", parts)
 	if e.Summary != "" {
@@ -101,7 +101,7 @@ func (x *explained) pipeline() {
 		}
 		states[s.Stage] = s.State
 		if !slices.Contains(drawn, s.Stage) {
-			aside = append(aside, Safe(string(s.Stage))+" "+x.mark(stateMark(s.State)))
+			aside = append(aside, fit(string(s.Stage), maxStage)+" "+x.mark(stateMark(s.State)))
 		}
 	}
 	names, marks := "  ", "  "
@@ -140,10 +140,10 @@ func (x *explained) paintMarks(marks string) string {
 func (x *explained) labelOf(stage verdict.Stage) string {
 	for _, d := range x.Evaluation.Defects {
 		if d.Stage == stage {
-			return Safe(d.Name())
+			return fit(d.Name(), maxName)
 		}
 	}
-	return Safe(string(stage))
+	return string(stage)
 }
 
 // stateMark is the mark of a stage. A stage whose state is not recorded was not seen.

@@ -33,7 +33,7 @@ func (x *explained) context() {
 		return
 	}
 	assemble := &x.Experiment.Pipeline.Assemble
-	unit := assemble.Budget.Unit
+	unit := fit(assemble.Budget.Unit, 8)
 	if unit == "" {
 		unit = "units"
 	}
@@ -45,7 +45,7 @@ func (x *explained) context() {
 	if n := assemble.Budget.N; n > 0 {
 		head = fmt.Sprintf("context, %s packed, %s of %s %s", counted(len(t.Packed), "item", "items"), thousands(units), thousands(n), unit)
 	}
-	x.line("  " + Safe(head))
+	x.line("  " + head)
 	x.packed(t, f, unit)
 	x.leftOut(t, unit)
 	x.prompt(t, f)
@@ -157,6 +157,6 @@ func (x *explained) prompt(t *matrix.Trial, f *verdict.TrialFeatures) {
 		parts = append(parts, "not sent: production served a cached answer")
 	}
 	if len(parts) > 0 {
-		x.line("  prompt " + strings.Join(parts, ", "))
+		x.paragraph("prompt " + strings.Join(parts, ", "))
 	}
 }

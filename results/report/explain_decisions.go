@@ -20,13 +20,13 @@ func (x *explained) decisions() {
 	x.checks()
 	x.bullets("findings", e.Findings)
 	if x.Dir != "" {
-		x.labelled("bundle", x.Dir)
+		x.unwrapped("bundle", Safe(x.Dir))
 	}
 }
 
 func (x *explained) defect(d *verdict.Defect, several bool) {
 	if several {
-		x.line("  " + x.bold(Safe(d.Name())))
+		x.line("  " + x.bold(fit(d.Name(), maxName)))
 	}
 	x.bullets("seen", d.Evidence)
 	x.labelled("decided by", d.Decided)
@@ -54,7 +54,7 @@ func (x *explained) stages(label string, state verdict.State, broken bool) {
 // hanging is labelled with a safe head in front of the text, and the lines behind the first indented below the text.
 func (x *explained) hanging(label, head, text string) {
 	indent := columns(head)
-	lines := wrap(text, x.width-labelWidth-4-indent)
+	lines := wrap(text, x.width-x.labels-4-indent)
 	if len(lines) == 0 {
 		lines = []string{""}
 	}
@@ -62,7 +62,7 @@ func (x *explained) hanging(label, head, text string) {
 		if i > 0 {
 			label, head = "", ""
 		}
-		x.line("  " + x.dim(pad(label, labelWidth)) + pad(head, indent) + line)
+		x.line("  " + x.dim(pad(label, x.labels)) + pad(head, indent) + line)
 	}
 }
 

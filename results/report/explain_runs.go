@@ -11,7 +11,8 @@ import (
 
 // cellRow is one line of the table of runs.
 type cellRow struct {
-	run, context, claims, result, answer string
+	run, context, claims, result string
+	answers                      []string // not safe yet
 }
 
 // runs draws A, B and D side by side.
@@ -19,7 +20,7 @@ func (x *explained) runs() {
 	if len(x.Evaluation.Cells) == 0 {
 		return
 	}
-	rows := []cellRow{{run: "run", context: "context", claims: "claims", result: "passes", answer: "answer"}}
+	rows := []cellRow{{run: "run", context: "context", claims: "claims", result: "passes", answers: []string{"answer"}}}
 	for i := range x.Evaluation.Cells {
 		rows = append(rows, x.cellRow(&x.Evaluation.Cells[i]))
 	}
@@ -28,21 +29,37 @@ func (x *explained) runs() {
 		runWidth, contextWidth = max(runWidth, columns(r.run)), max(contextWidth, columns(r.context))
 		claimsWidth, resultWidth = max(claimsWidth, columns(r.claims)), max(resultWidth, visible(r.result))
 	}
-	answerWidth := x.width - 2 - runWidth - 2 - contextWidth - 2 - claimsWidth - 2 - resultWidth - 2
+	indent := 2 + runWidth + 2 + contextWidth + 2 + claimsWidth + 2 + resultWidth + 2
 	for i, r := range rows {
 		head := "  " + pad(r.run, runWidth) + "  " + pad(r.context, contextWidth) + "  " + pad(r.claims, claimsWidth) + "  " +
 			r.result + spaces(resultWidth-visible(r.result)) + "  "
 		if i == 0 {
 			head = x.dim(head)
 		}
-		x.line(head + fit(r.answer, answerWidth))
+		x.answerLines(head, indent, r.answers)
 	}
 	x.claims()
 	x.blank()
 }
 
+// answerLines draws a row with its answers, below it where the page is too narrow.
+func (x *explained) answerLines(head string, indent int, answers []string) {
+	const least = 20
+	if x.width-indent < least {
+		x.line(head)
+		head, indent = "     └ ", 7
+	}
+	for _, answer := range answers {
+		x.line(head + fit(answer, x.width-indent))
+		head = spaces(indent)
+	}
+	if len(answers) == 0 {
+		x.line(head)
+	}
+}
+
 func (x *explained) cellRow(c *verdict.CellResult) cellRow {
-	r := cellRow{run: cellName(c.Cell), context: "–", claims: "–", answer: x.answers(c)}
+	r := cellRow{run: cellName(c.Cell), context: "–", claims: "–", answers: x.answers(c)}
 	if t, _ := x.firstTrial(c.Cell); t != nil && len(t.Packed) > 0 {
 		var ids []string
 		for i := range t.Packed {
@@ -96,7 +113,8 @@ func cellName(c matrix.CellID) string {
 }
 
 // answers shows the answers of a cell, the most frequent first, and what happened to the trials that have none.
-func (x *explained) answers(c *verdict.CellResult) string {
+func (x *explained) answers(c *verdict.CellResult) []string {
+	const most = 3
 	type answer struct {
 		text  string
 		times int
@@ -124,21 +142,24 @@ func (x *explained) answers(c *verdict.CellResult) string {
 		a.times++
 	}
 	slices.SortStableFunc(seen, func(a, b *answer) int { return b.times - a.times })
-	var parts []string
-	for _, a := range seen {
-		text := fit(a.text, x.width)
+	var lines []string
+	for _, a := range seen[:min(most, len(seen))] {
 		if c.Scored > 1 {
-			text = fmt.Sprintf("%d× %s", a.times, text)
+			lines = append(lines, fmt.Sprintf("%d× %s", a.times, a.text))
+		} else {
+			lines = append(lines, a.text)
 		}
-		parts = append(parts, text)
 	}
-	if len(parts) == 0 && other == "" && c.Reason != "" {
+	if more := len(seen) - most; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d other answers", more))
+	}
+	if len(lines) == 0 && other == "" && c.Reason != "" {
 		other = "not run: " + c.Reason
 	}
 	if other != "" {
-		parts = append(parts, other)
+		lines = append(lines, other)
 	}
-	return strings.Join(parts, " · ")
+	return lines
 }
 
 func answerText(t *matrix.Trial) string {

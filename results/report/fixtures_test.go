@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strings"
+
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
@@ -98,4 +100,137 @@ func longHaul() *results.Bundle {
 			Checks:    []verdict.Check{{Name: "corpus_hit", Result: matrix.Yes}, {Name: "fresh", Result: matrix.Unknown, Evidence: "no field for the source's time"}},
 			Retrieval: verdict.RetrievalResult{Gold: []verdict.GoldRank{{Source: "c08", ID: "c08", Rank: ptr(3)}}},
 			Findings:  []string{"the generator reported 104 input tokens where 112 were counted here"}}}
+}
+
+// hostile is what a store, a model, a document or a case may try on a terminal or in a build log.
+const hostile = "::error file=a::\x1b[2J\x1b]52;c;aGk=\a<img src=x onerror=alert(1)>\r##[error]\u202egnp.exe\u200b\n::stop-commands::x"
+
+// hostileBundle has that text everywhere where text can be.
+func hostileBundle() *results.Bundle {
+	b := longHaul()
+	b.Dir = hostile
+	b.Case.ID, b.Case.Query = hostile, hostile
+	b.Case.As = matrix.Principal{hostile: {hostile}}
+	r := &b.Observations.Retrievals[0]
+	r.QueryEffective, r.Mode, r.RerankModel, r.RerankTop = hostile+" ", hostile, hostile, 1
+	r.Threshold = decimal(hostile)
+	r.Filter = matrix.Filter{{Field: hostile, AnyOf: []string{hostile}}}
+	for i := range r.Candidates {
+		h := &r.Candidates[i]
+		h.ID, h.Text, h.Score = hostile, matrix.NewText(hostile), decimal(hostile)
+	}
+	r.Reranked = r.Candidates
+	b.Experiment.Pipeline.Assemble.Budget.Unit = hostile
+	for i := range b.Observations.Trials {
+		t := &b.Observations.Trials[i]
+		t.Answer, t.Reason = matrix.NewText(strings.Repeat(hostile, 10<<20/len(hostile))), hostile
+		t.Dropped = []matrix.Dropped{{ID: hostile, Reason: hostile}, {ID: hostile, Reason: matrix.DroppedDuplicate, Of: hostile}}
+		for j := range t.Packed {
+			t.Packed[j].ID, t.Packed[j].Text = hostile, matrix.NewText(hostile)
+		}
+	}
+	b.Observations.Trials[2].Status, b.Observations.Trials[2].Error = matrix.StatusError, &matrix.CallError{Kind: hostile, Message: hostile}
+	e := &b.Evaluation
+	e.Summary, e.Story, e.Outcome, e.Qualifier = hostile, hostile, hostile, hostile
+	e.Defects = append(e.Defects, verdict.Defect{Stage: hostile, Label: hostile, Grade: hostile, Evidence: []string{hostile}, Decided: hostile, TryFirst: hostile, Wasted: hostile})
+	e.Stages = append(e.Stages, verdict.StageState{Stage: hostile, State: verdict.Clear, Tested: hostile}, verdict.StageState{Stage: hostile + "2", State: hostile, Tested: hostile})
+	e.Cells = append(e.Cells, verdict.CellResult{Cell: hostile, Planned: 1, Scored: 1, Expect: hostile, Held: hostile, Wilson95: []string{hostile, hostile}})
+	e.Cells[0].Claims[0].ID = hostile
+	e.Checks = append(e.Checks, verdict.Check{Name: hostile, Result: hostile, Evidence: hostile})
+	e.Missing, e.Findings = []string{hostile}, []string{hostile}
+	e.Retrieval.Gold = append(e.Retrieval.Gold, verdict.GoldRank{Source: hostile})
+	return b
+}
+
+func hostileSummary() *results.Summary {
+	s := travelPolicy()
+	s.Name, s.Bundles = hostile, hostile
+	s.Setup = results.Setup{Store: hostile, Search: hostile, Reranker: hostile, Generator: hostile, Budget: hostile, K: 2}
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		c.ID, c.Summary, c.Qualifier = hostile, hostile, hostile
+		for j := range c.Defects {
+			c.Defects[j] = results.DefectSummary{Stage: hostile, Label: hostile, Evidence: []string{hostile}}
+		}
+		c.Defects = append(c.Defects, c.Defects...)
+		c.Risk = matrix.RiskBlocking
+	}
+	s.Total()
+	s.Recall[hostile] = nil
+	s.ByStage = []results.StageCount{{Stage: hostile, Cases: 1}}
+	return s
+}
+
+// noisy is an execution on a stochastic generator with every outcome.
+func noisy() *results.Summary {
+	s := travelPolicy()
+	s.Setup.Local = false
+	outcomes := []verdict.Outcome{verdict.Fail, verdict.Inconclusive, verdict.Environment, verdict.InvalidFixture, verdict.Fail, verdict.Pass, verdict.Pass, verdict.Pass}
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		c.Outcome, c.Risk = outcomes[i], matrix.RiskBlocking
+		c.Totals.TokensIn, c.Totals.TokensOut = ptr(int64(12345)), ptr(int64(678))
+		if c.Outcome != verdict.Fail {
+			c.Defects = nil
+		}
+		c.Cells = map[matrix.CellID]results.CellSummary{"A": {Trials: 5, Scored: 5, Wilson95: []string{"0.000000", "0.434482"}},
+			"B": {Trials: 5, Scored: 5, Pass: 4, Wilson95: []string{"0.375535", "0.963778"}}}
+	}
+	s.Cases[0].Defects = append(s.Cases[0].Defects, results.DefectSummary{Stage: verdict.StageGenerate, Label: "ignored-evidence", Evidence: []string{"B fails 4 of 5 too"}})
+	s.Cases[1].Summary = "context, provisional: about 6 more pairs settle it"
+	s.Cases[2].Summary = "3 of 5 production trials: rate-limited"
+	s.Cases[3].Summary = "gold text does not support claim \"class\""
+	s.Cases[6].Qualifier = verdict.WithoutEvidence
+	s.Cases[7].ID = "日本語のとても長いケース識別子がここにあります-0001"
+	s.Rebuilt = true
+	s.Total()
+	return s
+}
+
+// reranked is a case whose gold is demoted by the reranker, with a budget cut, a duplicate and a lost item behind it.
+func reranked() *results.Bundle {
+	b := longHaul()
+	r := &b.Observations.Retrievals[0]
+	r.K, r.RerankModel, r.RerankTop = 5, "overlap", 3
+	r.Reranked = []matrix.Hit{r.Candidates[4], r.Candidates[0], r.Candidates[3], r.Candidates[2], r.Candidates[1]}
+	for i := range r.Reranked {
+		r.Reranked[i].Rank, r.Reranked[i].Score = i+1, decimal("0.5")
+	}
+	r.Reranked[1].InputTruncated = true
+	f := &b.Features.Retrievals[0]
+	f.Gold[0].Reranked, f.Duplicate, f.Forbidden = 4, []int{2}, []int{5}
+	a := &b.Observations.Trials[0]
+	a.Packed = a.Packed[:1]
+	a.Packed[0].Cut = true
+	a.Dropped = []matrix.Dropped{{ID: "c09", Rank: 1, Reason: matrix.DroppedBudget, Units: 71}, {ID: "c05", Rank: 3, Reason: matrix.DroppedDuplicate, Of: "c01"}}
+	b.Observations.Trials[0].Packed[0].ID = "c07"
+	b.Evaluation.Defects = append(b.Evaluation.Defects, verdict.Defect{Stage: verdict.StageRerank, Label: "demoted", Grade: verdict.Verified, Evidence: []string{"rank 3 before, 4 after"}, Decided: "rank before and after: 3, 4"})
+	b.Evaluation.Stages[5].State = verdict.Broken
+	b.Evaluation.Retrieval.Gold = append(b.Evaluation.Retrieval.Gold, verdict.GoldRank{Source: "c99"})
+	b.Evaluation.Cells[0] = verdict.CellResult{Cell: "A", Planned: 5, Scored: 4, Pass: 1, Failed: 1, Wilson95: []string{"0.045587", "0.699358"}}
+	for rep := 2; rep <= 5; rep++ {
+		again := *a
+		again.Rep, again.CallKey = rep, "A"+string(rune('0'+rep))
+		if rep == 4 {
+			again.Answer = matrix.NewText("Business class, with approval. [c08]")
+		}
+		if rep == 5 {
+			again.Status, again.Error = matrix.StatusError, &matrix.CallError{Kind: "rate-limited", Message: "429, try again in 7 s"}
+		}
+		b.Observations.Trials = append(b.Observations.Trials, again)
+	}
+	return b
+}
+
+// refusal is a case without gold that passes.
+func refusal() *results.Bundle {
+	b := longHaul()
+	b.Case.ID, b.Case.Query, b.Case.Evidence, b.Case.Claims, b.Case.Expect = "gym-fee", "Is the gym paid for?", matrix.Evidence{}, nil, matrix.ExpectAbstain
+	b.Features = verdict.Features{}
+	b.Observations.Trials = b.Observations.Trials[2:3]
+	b.Observations.Trials[0].Cell = matrix.CellA
+	b.Evaluation = verdict.Evaluation{Case: "gym-fee", Outcome: verdict.Pass, Qualifier: verdict.CorrectRefusal, Story: "Nothing in the store answers, and the generator said so.",
+		Stages: []verdict.StageState{{Stage: verdict.StageAccess, State: verdict.Clear, Tested: "5 of 5 returned items are for the asker"}, {Stage: verdict.StageAbstain, State: verdict.Clear, Tested: "A refuses 1/1"}},
+		Cells:  []verdict.CellResult{{Cell: "A", Planned: 1, Scored: 1, Pass: 1, Refused: 1, Exact: true}}}
+	return b
 }

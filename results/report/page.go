@@ -19,31 +19,41 @@ type Options struct {
 }
 
 const (
-	defaultWidth = 100
-	minWidth     = 60
-	labelWidth   = 15
+	defaultWidth  = 100
+	minWidth      = 60
+	runLabels     = 11
+	explainLabels = 15
 )
 
 // page collects lines. Everything that is put on it is safe already.
 type page struct {
-	b     bytes.Buffer
-	width int
-	color bool
+	b      bytes.Buffer
+	width  int
+	labels int // columns of a label
+	color  bool
 }
 
-func newPage(o Options) *page {
+func newPage(o Options, labels int) *page {
 	if o.Width <= 0 {
 		o.Width = defaultWidth
 	}
-	return &page{width: max(o.Width, minWidth), color: o.Color}
+	return &page{width: max(o.Width, minWidth), labels: labels, color: o.Color}
 }
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// line adds one line. A line must not begin with what a build log takes for a command, so such a line gets a bar in front.
+// line adds one line. Two last nets stand here, for what a caller may have forgotten: a rune that acts on the terminal is
+// shown, and a line that begins with what a build log takes for a command gets a bar in front.
 func (p *page) line(s string) {
-	plain := strings.TrimLeft(sgr.ReplaceAllString(s, ""), " ")
-	if strings.HasPrefix(plain, "::") {
+	plain := s
+	if p.color {
+		plain = sgr.ReplaceAllString(s, "")
+	}
+	if strings.ContainsFunc(plain, invisible) {
+		s, _ = clean(plain, safeColumns)
+		plain = s
+	}
+	if strings.HasPrefix(strings.TrimLeft(plain, " "), "::") {
 		s = "│ " + s
 	}
 	p.b.WriteString(strings.TrimRight(s, " "))
@@ -59,12 +69,15 @@ func (p *page) blank() { p.b.WriteByte('\n') }
 
 // labelled adds untrusted text behind a label, wrapped.
 func (p *page) labelled(label, text string) {
-	for i, line := range wrap(text, p.width-labelWidth-4) {
-		if i > 0 {
-			label = ""
-		}
-		p.line("  " + p.dim(pad(label, labelWidth)) + line)
+	for _, line := range wrap(text, p.width-p.labels-4) {
+		p.unwrapped(label, line)
+		label = ""
 	}
+}
+
+// unwrapped adds safe text behind a label on one line, such as a path that is to be copied.
+func (p *page) unwrapped(label, text string) {
+	p.line("  " + p.dim(pad(label, p.labels)) + text)
 }
 
 // paragraph adds untrusted text, wrapped and indented.

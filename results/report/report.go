@@ -18,11 +18,14 @@ const (
 	maxIDWidth    = 36
 	maxLabelWidth = 24 // a longer label moves the text of its own line only
 	maxNamed      = 5  // cases named in one line
+	maxName       = 48 // of stage/label
+	maxStage      = 16
+	maxSetting    = 40
 )
 
 // Run draws one execution: a line for each case, then the totals, so that what matters most stands at the end of the screen.
 func Run(w io.Writer, s *results.Summary, o Options) error {
-	p := newPage(o)
+	p := newPage(o, runLabels)
 	p.runHead(s)
 	p.blank()
 	p.cases(s, o.All)
@@ -37,7 +40,7 @@ func (p *page) runHead(s *results.Summary) {
 	parts := []string{p.bold(Safe(s.Name)), counted(len(s.Cases), "case", "cases")}
 	add := func(label, value string) {
 		if value != "" {
-			parts = append(parts, strings.TrimSpace(label+" "+Safe(value)))
+			parts = append(parts, strings.TrimSpace(label+" "+fit(value, maxSetting)))
 		}
 	}
 	add("", strings.Join(s.Setup.Runs, " "))
@@ -95,9 +98,12 @@ func (p *page) cases(s *results.Summary, all bool) {
 	}
 	idWidth, labelWidth := 0, 0
 	for _, r := range rows {
-		idWidth, labelWidth = max(idWidth, columns(r.id)), max(labelWidth, columns(r.label))
+		if n := columns(r.id); n <= maxIDWidth {
+			idWidth = max(idWidth, n)
+		}
+		labelWidth = max(labelWidth, columns(r.label))
 	}
-	idWidth, labelWidth = min(idWidth, maxIDWidth), min(labelWidth, maxLabelWidth)
+	labelWidth = min(labelWidth, maxLabelWidth)
 	for _, r := range rows {
 		p.caseRow(r, idWidth, labelWidth)
 	}
@@ -110,6 +116,9 @@ func (p *page) caseRow(r row, idWidth, labelWidth int) {
 	head := "  " + p.mark(r.mark) + " "
 	if columns(r.id) > idWidth {
 		p.line(head + r.id)
+		if r.label+r.text == "" {
+			return
+		}
 		head, r.id = "    ", ""
 	}
 	head += pad(r.id, idWidth) + "  " + pad(r.label, labelWidth) + "  "
@@ -129,17 +138,17 @@ func (p *page) caseRow(r row, idWidth, labelWidth int) {
 }
 
 func caseRows(c *results.CaseSummary) []row {
-	first := row{mark: outcomeMark(c.Outcome), id: Safe(c.ID), label: outcomeLabel(c.Outcome, c.Qualifier), text: strings.TrimSpace(counts(c) + "  " + c.Summary)}
+	first := row{mark: outcomeMark(c.Outcome), id: Safe(c.ID), label: outcomeLabel(c.Outcome, c.Qualifier), text: counts(c) + c.Summary}
 	if c.Outcome == verdict.Pass {
 		first.text = ""
 	}
 	if len(c.Defects) == 0 {
 		return []row{first}
 	}
-	first.label = Safe(c.Defects[0].Name())
+	first.label = fit(c.Defects[0].Name(), maxName)
 	rows := []row{first}
 	for _, d := range c.Defects[1:] {
-		also := row{mark: " ", label: "and " + Safe(d.Name())}
+		also := row{mark: " ", label: "and " + fit(d.Name(), maxName)}
 		if len(d.Evidence) > 0 {
 			also.text = d.Evidence[0]
 		}
@@ -156,7 +165,10 @@ func counts(c *results.CaseSummary) string {
 			parts = append(parts, string(id)+" "+ratio(cell.Pass, cell.Scored, false, cell.Wilson95))
 		}
 	}
-	return strings.Join(parts, "  ")
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "; "
 }
 
 func outcomeMark(o verdict.Outcome) string {
@@ -177,11 +189,11 @@ func outcomeLabel(o verdict.Outcome, qualifier string) string {
 	case o == verdict.Pass && qualifier == verdict.WithoutEvidence:
 		return "right without evidence"
 	case o == verdict.Pass:
-		return Safe(strings.ReplaceAll(qualifier, "-", " "))
+		return fit(strings.ReplaceAll(qualifier, "-", " "), maxName)
 	case o == verdict.InvalidFixture:
 		return "invalid fixture"
 	default:
-		return Safe(string(o))
+		return fit(string(o), maxName)
 	}
 }
 
@@ -202,13 +214,13 @@ func (p *page) runCounts(s *results.Summary) {
 	if len(s.ByStage) > 0 {
 		stages := []string{"by stage"}
 		for _, b := range s.ByStage {
-			stages = append(stages, fmt.Sprintf("%s %d", Safe(string(b.Stage)), b.Cases))
+			stages = append(stages, fmt.Sprintf("%s %d", fit(string(b.Stage), maxStage), b.Cases))
 		}
 		p.flow("  ", "   ", stages)
 	}
 	if a := s.Answers; a.Scored > 0 {
-		p.linef("  answers    %d of %d correct; %d answered, %d of them copied from the prompt, %d of the copied correct",
-			a.Correct, a.Scored, a.Answered, a.Copied, a.CopiedCorrect)
+		p.labelled("answers", fmt.Sprintf("%d of %d correct; %d answered, %d of them copied from the prompt, %d of the copied correct",
+			a.Correct, a.Scored, a.Answered, a.Copied, a.CopiedCorrect))
 	}
 }
 
@@ -228,49 +240,50 @@ func recallParts(s *results.Summary) []string {
 		if n := s.Recall[k]; n != nil {
 			value = fraction(float64(*n))
 		}
-		parts = append(parts, "@"+Safe(k)+" "+value)
+		parts = append(parts, "@"+fit(k, 6)+" "+value)
 	}
 	return append(parts, fmt.Sprintf("(%d of %s, those with gold)", s.RecallCases.Used, counted(s.RecallCases.Total, "case", "cases")))
 }
 
 // runEnd says what it cost, where it is, what it does to the exit code and what to do next.
 func (p *page) runEnd(s *results.Summary) {
-	calls := fmt.Sprintf("  %s in %s, %s paid", counted(s.Totals.Calls, "call", "calls"), seconds(s.WallMS), thousands(s.Totals.Paid))
+	calls := fmt.Sprintf("%s in %s, %s paid", counted(s.Totals.Calls, "call", "calls"), seconds(s.WallMS), thousands(s.Totals.Paid))
 	if s.Totals.Reused > 0 {
 		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "trial", "trials"))
 	}
 	if s.Rebuilt {
-		calls = fmt.Sprintf("  %s, %s paid", counted(s.Totals.Calls, "call", "calls"), thousands(s.Totals.Paid))
+		calls = fmt.Sprintf("%s, %s paid", counted(s.Totals.Calls, "call", "calls"), thousands(s.Totals.Paid))
 	}
 	if s.Totals.Paid > 0 && s.Totals.TokensIn != nil && s.Totals.TokensOut != nil {
 		calls += fmt.Sprintf("; %s tokens in, %s out", thousands(int(*s.Totals.TokensIn)), thousands(int(*s.Totals.TokensOut)))
 	}
-	p.line(calls)
+	p.paragraph(calls)
 	p.exitLine(s)
 	if s.Bundles != "" {
-		p.line("  bundles    " + Safe(strings.TrimSuffix(s.Bundles, "/")+"/"))
+		p.unwrapped("bundles", Safe(strings.TrimSuffix(s.Bundles, "/")+"/"))
 	}
 	if next := worthExplaining(s); next != "" {
-		p.line("  next       " + p.bold("culprit explain "+shellWord(next)))
+		p.unwrapped("next", p.bold("culprit explain "+shellWord(next)))
 	}
 }
 
+// exitLine says what decides the exit code.
 func (p *page) exitLine(s *results.Summary) {
 	switch {
 	case s.Counts.Blocking > 0:
-		p.line("  blocked    by " + named(s, func(c *results.CaseSummary) bool {
+		p.labelled("blocked", "by "+named(s, func(c *results.CaseSummary) bool {
 			return c.Risk == matrix.RiskBlocking && (c.Outcome == verdict.Fail || c.Outcome == verdict.InvalidFixture)
 		}))
 	case s.Counts.Environment > 0:
-		p.line("  unjudged   errors of the environment in " + named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Environment }))
+		p.labelled("unjudged", "errors of the environment in "+named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Environment }))
 	case s.Counts.Inconclusive > 0:
-		p.line("  held       undecided: " + named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Inconclusive }))
+		p.labelled("held", "undecided: "+named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Inconclusive }))
 	case s.Counts.Failing+s.Counts.Invalid > 0:
-		p.line("  blocked    by none: every failing case is risk: investigate")
+		p.labelled("blocked", "by none: every failing case is risk: investigate")
 	}
 }
 
-// named lists the first cases that a condition holds for.
+// named lists the first cases that a condition holds for; the ids are not safe yet.
 func named(s *results.Summary, holds func(*results.CaseSummary) bool) string {
 	var ids []string
 	more := 0
@@ -280,7 +293,7 @@ func named(s *results.Summary, holds func(*results.CaseSummary) bool) string {
 		case len(ids) == maxNamed:
 			more++
 		default:
-			ids = append(ids, fit(c.ID, maxIDWidth))
+			ids = append(ids, c.ID)
 		}
 	}
 	if more > 0 {

@@ -2,23 +2,134 @@ package report
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
 )
 
 func TestRunScreens(t *testing.T) {
 	t.Parallel()
-	var b bytes.Buffer
-	if err := Run(&b, travelPolicy(), Options{}); err != nil {
-		t.Fatal(err)
+	for name, tc := range map[string]struct {
+		summary *results.Summary
+		options Options
+	}{
+		"run-travel-policy": {summary: travelPolicy()},
+		"run-colour":        {summary: travelPolicy(), options: Options{Color: true}},
+		"run-narrow":        {summary: travelPolicy(), options: Options{Width: 60}},
+		"run-noisy":         {summary: noisy()},
+		"run-hostile":       {summary: hostileSummary()},
+		"run-empty":         {summary: &results.Summary{Name: "nothing"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b bytes.Buffer
+			if err := Run(&b, tc.summary, tc.options); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, b.Bytes())
+		})
 	}
-	golden(t, "run-travel-policy", b.Bytes())
 }
 
 func TestExplainScreens(t *testing.T) {
 	t.Parallel()
-	var b bytes.Buffer
-	if err := Explain(&b, longHaul(), Options{}); err != nil {
+	for name, tc := range map[string]struct {
+		bundle  *results.Bundle
+		options Options
+	}{
+		"explain-long-haul": {bundle: longHaul()},
+		"explain-colour":    {bundle: longHaul(), options: Options{Color: true}},
+		"explain-narrow":    {bundle: longHaul(), options: Options{Width: 60}},
+		"explain-rerank":    {bundle: reranked()},
+		"explain-refusal":   {bundle: refusal()},
+		"explain-hostile":   {bundle: hostileBundle()},
+		"explain-empty":     {bundle: &results.Bundle{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b bytes.Buffer
+			if err := Explain(&b, tc.bundle, tc.options); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, b.Bytes())
+		})
+	}
+}
+
+// Colour repeats what marks and words say: without it the screen is the same.
+func TestColourAddsNothing(t *testing.T) {
+	t.Parallel()
+	var plain, painted bytes.Buffer
+	for w, o := range map[*bytes.Buffer]Options{&plain: {}, &painted: {Color: true}} {
+		if err := errors.Join(Run(w, noisy(), o), Explain(w, longHaul(), o)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bytes.Equal(plain.Bytes(), painted.Bytes()) {
+		t.Error("nothing is painted")
+	}
+	if stripped := sgr.ReplaceAll(painted.Bytes(), nil); !bytes.Equal(plain.Bytes(), stripped) {
+		t.Errorf("want %s\ngot %s", plain.Bytes(), stripped)
+	}
+}
+
+func TestRunOfManyCasesListsThoseThatFail(t *testing.T) {
+	t.Parallel()
+	s := travelPolicy()
+	for i := range 1000 {
+		s.Cases = append(s.Cases, results.CaseSummary{ID: fmt.Sprintf("fine-%d", i), Outcome: verdict.Pass})
+	}
+	s.Total()
+	var short, long bytes.Buffer
+	if err := errors.Join(Run(&short, s, Options{}), Run(&long, s, Options{All: true})); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "explain-long-haul", b.Bytes())
+	if strings.Contains(short.String(), "fine-1") || !strings.Contains(short.String(), "1,002 more cases pass") {
+		t.Errorf("got %s", short.String())
+	}
+	if !strings.Contains(long.String(), "fine-999") {
+		t.Error("with All a passing case is missing")
+	}
+}
+
+func TestWindowKeepsTheBestTheCutoffAndTheGold(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		n, cut int
+		marks  map[int]string
+		want   string
+	}{
+		{5, 2, nil, "[1 2 3]"},
+		{200, 20, map[int]string{150: goldMark}, "[1 2 3 19 20 21 150]"},
+		{200, 5, map[int]string{1: goldMark, 500: goldMark}, "[1 2 3 4 5 6]"},
+		{0, 5, nil, "[]"},
+	} {
+		if got := fmt.Sprint(window(tc.n, tc.cut, tc.marks)); got != tc.want {
+			t.Errorf("window(%d, %d, %v): want %s, got %s", tc.n, tc.cut, tc.marks, tc.want, got)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{"long-haul": "long-haul", "a b": "-- 'a b'", "-x": "-- '-x'", "it's $(rm)": `-- 'it'\''s $(rm)'`} {
+		if got := shellWord(id); got != want {
+			t.Errorf("%q: want %s, got %s", id, want, got)
+		}
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("pipe is closed") }
+
+func TestAFailedWriteIsReported(t *testing.T) {
+	t.Parallel()
+	if Run(brokenWriter{}, travelPolicy(), Options{}) == nil || Explain(brokenWriter{}, longHaul(), Options{}) == nil {
+		t.Error("no error")
+	}
 }
