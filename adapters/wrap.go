@@ -58,6 +58,33 @@ func (e notMade) Unwrap() error { return e.error }
 type shape struct {
 	replayable   func() bool // where not nil, another try is made only while it holds
 	keepsOwnTime bool        // f applies the timeout itself
+	slot         *slot       // where not nil, the slot that a try takes, for f to give back meanwhile
+}
+
+// slot is a place among the tries that may run at once.
+type slot struct {
+	pool chan struct{} // nil: no limit
+	held bool
+}
+
+func (s *slot) take(ctx context.Context) error {
+	if s.pool == nil {
+		return nil
+	}
+	select {
+	case s.pool <- struct{}{}:
+		s.held = true
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for one of %d slots: %w", cap(s.pool), ctx.Err())
+	}
+}
+
+func (s *slot) give() {
+	if s.held {
+		s.held = false
+		<-s.pool
+	}
 }
 
 // call makes one call of op.
@@ -98,11 +125,14 @@ func call[T any](ctx context.Context, c *caller, op string, how shape, f func(co
 
 // try makes one try: it waits for the limits, announces the try, and calls f under the timeout.
 func try[T any](ctx context.Context, c *caller, op string, number int, how shape, f func(context.Context) (T, error)) (value T, took time.Duration, err error) {
-	release, err := c.admit(ctx)
-	if err != nil {
+	place := how.slot
+	if place == nil {
+		place = &slot{pool: c.policy.Slots}
+	}
+	if err := c.admit(ctx, place); err != nil {
 		return value, 0, notMade{err}
 	}
-	defer release()
+	defer place.give()
 	if err := c.tell(ctx, op, Attempt{Op: op, Number: number}); err != nil {
 		return value, 0, notMade{err}
 	}
@@ -117,27 +147,19 @@ func try[T any](ctx context.Context, c *caller, op string, number int, how shape
 }
 
 // admit waits for the limits.
-func (c *caller) admit(ctx context.Context) (release func(), err error) {
+func (c *caller) admit(ctx context.Context, place *slot) error {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	if c.policy.Limiter != nil {
 		if err := c.policy.Limiter.Wait(ctx); err != nil {
 			if ctx.Err() == nil && c.policy.Limiter.Burst() > 0 { // it saw that the wait would end after the deadline, and did not start it
 				err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
 			}
-			return nil, fmt.Errorf("waiting for the rate limit: %w", err)
+			return fmt.Errorf("waiting for the rate limit: %w", err)
 		}
 	}
-	if c.policy.Slots == nil {
-		return func() {}, nil
-	}
-	select {
-	case c.policy.Slots <- struct{}{}:
-		return func() { <-c.policy.Slots }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for one of %d slots: %w", cap(c.policy.Slots), ctx.Err())
-	}
+	return place.take(ctx)
 }
 
 func (c *caller) tell(ctx context.Context, op string, a Attempt) error {

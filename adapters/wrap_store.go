@@ -6,8 +6,8 @@ import (
 )
 
 // WrapStore returns s under the policy. A Scan is tried again only until its first item was visited, for no item may be
-// visited twice. Its timeout is that of the wait for an item: a whole scan may take longer. It keeps its slot while visit
-// runs, so visit must not call the store.
+// visited twice. Its timeout is that of the wait for an item: a whole scan may take longer. It gives its slot back while visit
+// runs, so that visit may call the store.
 func WrapStore(s VectorStore, p Policy) VectorStore {
 	return &wrappedStore{caller{policy: p}, s}
 }
@@ -36,16 +36,20 @@ func (w *wrappedStore) Close() error { return w.closing(w.next.Close()) }
 func (w *wrappedStore) Scan(ctx context.Context, req ScanRequest, visit func(Item) error) (ScanReport, error) {
 	visited := false
 	var refused error // by visit
-	how := shape{replayable: func() bool { return !visited }, keepsOwnTime: true}
+	place := &slot{pool: w.policy.Slots}
+	how := shape{replayable: func() bool { return !visited }, keepsOwnTime: true, slot: place}
 	report, err := call(ctx, &w.caller, "scan", how, func(ctx context.Context) (ScanReport, error) {
 		ctx, stop, restart, end := w.idleTimeout(ctx)
 		defer end()
 		return w.next.Scan(ctx, req, func(item Item) error {
 			stop()
 			defer restart()
+			place.give()
 			visited = true
-			refused = visit(item)
-			return refused
+			if refused = visit(item); refused != nil {
+				return refused
+			}
+			return place.take(ctx)
 		})
 	})
 	if refused != nil {

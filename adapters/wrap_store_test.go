@@ -88,6 +88,23 @@ func TestScanVisitsNothingTwice(t *testing.T) {
 	}
 }
 
+func TestVisitMayCallTheStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slots := make(chan struct{}, 1)
+		wrapped := adapters.WrapStore(&slowStore{items: 3, failAt: -1, pause: time.Second}, adapters.Policy{Slots: slots})
+		inner := 0
+		count := func(adapters.Item) error { inner++; return nil }
+		_, err := wrapped.Scan(t.Context(), adapters.ScanRequest{}, func(adapters.Item) error {
+			_, err := wrapped.Scan(t.Context(), adapters.ScanRequest{}, count)
+			return err
+		})
+		if err != nil || inner != 9 || len(slots) != 0 {
+			t.Errorf("error %v, %d inner visits, %d slots taken; want none, 9, 0", err, inner, len(slots))
+		}
+	})
+}
+
 func TestWrapStoreForwardsCapabilities(t *testing.T) {
 	t.Parallel()
 	if c := adapters.WrapStore(&slowStore{}, adapters.Policy{}).Capabilities(); !c.Only || len(c.Modes) != 1 {
