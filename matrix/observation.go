@@ -89,7 +89,9 @@ type Retrieval struct {
 	Candidates     []Hit      `json:"candidates"` // the ranking to Depth; the first K are passed on
 	RerankModel    string     `json:"rerank_model,omitempty"`
 	RerankTop      int        `json:"rerank_top,omitempty"`
-	Reranked       []Hit      `json:"reranked,omitempty"` // as the reranker returned them; the first RerankTop are passed on
+	RerankOrder    string     `json:"rerank_order,omitempty"`
+	RerankFloor    *Decimal   `json:"rerank_floor,omitempty"` // reranked items scored below it are not passed on
+	Reranked       []Hit      `json:"reranked,omitempty"`     // as the reranker returned them; the first RerankTop are passed on
 	Status         Status     `json:"status"`
 	Reason         string     `json:"reason,omitempty"`
 	Error          *CallError `json:"error,omitempty"`
@@ -100,12 +102,19 @@ type Retrieval struct {
 // PassedOn returns the candidates that left the search: the first K.
 func (r *Retrieval) PassedOn() []Hit { return r.Candidates[:min(r.K, len(r.Candidates))] }
 
-// Kept returns what left the retrieval: the first RerankTop of the reranked, or the candidates that were passed on.
+// Kept returns what left the retrieval: the first RerankTop of the reranked that reach RerankFloor, or the candidates
+// that were passed on where there is no reranker.
 func (r *Retrieval) Kept() []Hit {
 	if r.RerankModel == "" {
 		return r.PassedOn()
 	}
-	return r.Reranked[:min(r.RerankTop, len(r.Reranked))]
+	kept := make([]Hit, 0, r.RerankTop)
+	for _, h := range r.Reranked {
+		if len(kept) < r.RerankTop && (r.RerankFloor == nil || h.Score == nil || h.Score.Float() >= r.RerankFloor.Float()) {
+			kept = append(kept, h)
+		}
+	}
+	return kept
 }
 
 // Packed is one item of the final context.
@@ -271,13 +280,15 @@ type FilterControl struct {
 // RerankControl is what the reranker made of the query itself against an unrelated text, and of the gold item on its own
 // against the score that the same item got in the list.
 type RerankControl struct {
-	QueryScore Decimal    `json:"query_score"`
-	OtherScore Decimal    `json:"other_score"`
-	QueryFirst bool       `json:"query_first"`
-	GoldID     string     `json:"gold_id,omitempty"` // a gold item that went into the rerank
-	GoldAlone  *Decimal   `json:"gold_alone,omitempty"`
-	GoldInList *Decimal   `json:"gold_in_list,omitempty"`
-	Error      *CallError `json:"error,omitempty"`
+	QueryScore Decimal  `json:"query_score"`
+	OtherScore Decimal  `json:"other_score"`
+	QueryFirst bool     `json:"query_first"`
+	GoldID     string   `json:"gold_id,omitempty"` // a gold item that went into the rerank
+	GoldAlone  *Decimal `json:"gold_alone,omitempty"`
+	GoldInList *Decimal `json:"gold_in_list,omitempty"`
+	// EndUnread: the gold item scores the same with the query appended to it, so its end is not read.
+	EndUnread bool       `json:"end_unread,omitempty"`
+	Error     *CallError `json:"error,omitempty"`
 }
 
 // Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.

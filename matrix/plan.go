@@ -26,6 +26,8 @@ const (
 	CellA CellID = "A"
 	CellB CellID = "B"
 	CellC CellID = "C"
+	// CellAgain repeats A's request of a sampled case, to hold a generator that calls itself deterministic to its word.
+	CellAgain CellID = "A/again"
 )
 
 // Run returns the arm that the cell belongs to.
@@ -276,6 +278,13 @@ func (p *Plan) Check() error {
 		seen[c.Cell] = true
 	}
 	return nil
+}
+
+// HoldToWord adds a repetition of A's own request, kept apart from A's counts.
+func (p *Plan) HoldToWord() {
+	again := p.Cells[0]
+	again.Cell, again.Repeats, again.Change = CellAgain, 1, "nothing: the same request once more must get the same answer"
+	p.Cells = append(p.Cells, again)
 }
 
 // Cell returns the planned cell with that id.
