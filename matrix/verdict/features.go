@@ -79,6 +79,7 @@ type TrialFeatures struct {
 	Gold       []GoldPlace   `json:"gold,omitempty"`       // one for each requirement
 	Superseded bool          `json:"superseded,omitempty"` // a declared superseded item is in the context
 	Carried    int           `json:"carried"`              // packed items whose text stands verbatim in the prompt
+	Worded     int           `json:"worded"`               // packed items most of whose words stand in the prompt
 	Named      int           `json:"named"`                // packed items whose id or source stands in the prompt
 	Altered    []string      `json:"altered,omitempty"`    // packed ids whose text is not what the retrieval returned for the id
 	Forbidden  []string      `json:"forbidden,omitempty"`  // packed ids that the asker may not see

@@ -1,0 +1,81 @@
+package verdict
+
+import (
+	"slices"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// finish counts claims and says whether each perturbation shows what it is declared to show.
+func (x *facts) finish() {
+	for _, planned := range x.p.Cells {
+		c := x.cells[planned.Cell]
+		c.result.NotRun = c.result.Planned - c.result.Scored - c.result.Unscored - c.result.Failed
+		if c.result.Scored > 0 && !c.result.Exact {
+			c.result.Wilson95 = wilson(c.result.Pass, c.result.Scored)
+		}
+		for i, claim := range x.c.Claims {
+			count := ClaimCount{ID: claim.ID, N: len(c.features)}
+			for _, f := range c.features {
+				if f.Claims[i].State == ClaimMet {
+					count.Met++
+				}
+			}
+			c.result.Claims = append(c.result.Claims, count)
+		}
+	}
+	for _, planned := range x.p.Cells {
+		if planned.Expect != "" {
+			x.cells[planned.Cell].result.Held = held(planned.Expect, x.cells[planned.Cell], x.cells[planned.Base])
+		}
+	}
+}
+
+func held(expect matrix.Expectation, c, base *cellFacts) matrix.Answer {
+	if c.result.Scored == 0 {
+		return matrix.Unknown
+	}
+	switch expect {
+	case matrix.ExpectInvariant:
+		if base.result.Scored == 0 {
+			return matrix.Unknown
+		}
+		return boolAnswer(c.passes() == base.passes())
+	case matrix.ExpectBreaks:
+		return boolAnswer(!c.passes())
+	case matrix.ExpectAbstains:
+		return boolAnswer(c.every(func(f *TrialFeatures) bool { return f.Refused }))
+	default: // prefers-current
+		return boolAnswer(c.passes())
+	}
+}
+
+// goldRanks lists where each required item stands at each boundary.
+func (x *facts) goldRanks() []GoldRank {
+	var out []GoldRank
+	for _, g := range x.gold {
+		rank := GoldRank{Source: g.source, ID: g.place.ID, Prompt: g.packed.Prompt}
+		if g.place.BySpan > 0 {
+			rank.Rank = &g.place.BySpan
+			rank.Score = x.search.Candidates[g.place.BySpan-1].Score
+		}
+		if g.place.Reranked > 0 {
+			rank.Rerank = &g.place.Reranked
+		}
+		if g.packed.Packed > 0 {
+			rank.Packed = &g.packed.Packed
+		}
+		if rank.ID == "" && len(g.holders) > 0 {
+			rank.ID = g.holders[0]
+		}
+		out = append(out, rank)
+	}
+	return out
+}
+
+// cutoffs are the k at which metrics are reported: the usual ones and the experiment's own.
+func (x *facts) cutoffs() []int {
+	out := []int{1, 2, 3, 5, 10, x.e.Pipeline.Search.K}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,156 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// checks answers the named questions of the design, each yes, no or unknown with its evidence.
+func (x *facts) checks() []Check {
+	var out []Check
+	add := func(name string, result matrix.Answer, evidence string) {
+		out = append(out, Check{Name: name, Result: result, Evidence: evidence})
+	}
+	if len(x.gold) > 0 {
+		out = append(out, x.goldChecks()...)
+	}
+	if e := x.o.Store.Embed; e != nil && !x.keyword() {
+		out = append(out, x.embedChecks(e)...)
+	}
+	if c := x.o.Store.FilterControl; c != nil {
+		switch {
+		case c.Error != nil:
+			add("filter_control_empty", matrix.Unknown, c.Error.Kind+": "+c.Error.Message)
+		default:
+			add("filter_control_empty", boolAnswer(len(c.Returned) == 0), fmt.Sprintf("%d items for a value that cannot exist", len(c.Returned)))
+		}
+	}
+	s := x.o.Store
+	switch {
+	case s.Fingerprint == "" || s.FingerprintAfter == "":
+		add("index_stable", matrix.Unknown, "the store gives no fingerprint before and after")
+	default:
+		add("index_stable", boolAnswer(s.Fingerprint == s.FingerprintAfter), "fingerprint before and after the run")
+	}
+	return out
+}
+
+func (x *facts) goldChecks() []Check {
+	stored, resolves := matrix.Yes, matrix.Yes
+	revision := matrix.Unknown
+	var evidence, unresolved []string
+	for _, g := range x.gold {
+		stored = worse(stored, g.inStore)
+		evidence = append(evidence, fmt.Sprintf("%s: %s", g.source, orElse(quoted(g.holders), "in none")))
+		items := x.relations(g.requirement)
+		if len(items) == 0 {
+			unresolved = append(unresolved, g.source)
+			if x.o.Store.Scan.Complete {
+				resolves = matrix.No
+			} else {
+				resolves = worse(resolves, matrix.Unknown)
+			}
+		}
+		for _, r := range items {
+			switch {
+			case r.Stale:
+				revision = matrix.No
+			case r.Revision != "" && revision == matrix.Unknown:
+				revision = matrix.Yes
+			}
+		}
+	}
+	checks := []Check{
+		{Name: "corpus_hit", Result: stored, Evidence: fmt.Sprintf("%s; %s scanned", strings.Join(evidence, "; "), x.scanned())},
+		{Name: "gold_id_resolves", Result: resolves, Evidence: orElse(strings.Join(unresolved, ", "), "every gold source has a stored item")},
+		{Name: "revision_match", Result: revision},
+	}
+	boundaries := []struct {
+		name string
+		lost boundary
+	}{{"gold_in_candidates", lostInSearch}, {"gold_in_reranked", lostInRerank}, {"gold_in_context", lostInAssemble}, {"gold_in_prompt", lostInPrompt}}
+	for _, b := range boundaries {
+		if b.lost == lostInRerank && x.e.Pipeline.Rerank == nil {
+			continue
+		}
+		result := matrix.Yes
+		for _, g := range x.gold {
+			switch {
+			case g.lost == notSeen:
+				result = worse(result, matrix.Unknown)
+			case g.lost >= b.lost && g.lost != crossedAll:
+				result = matrix.No
+			}
+		}
+		checks = append(checks, Check{Name: b.name, Result: result})
+	}
+	return checks
+}
+
+func (x *facts) embedChecks(e *matrix.EmbedFacts) []Check {
+	declared, dims := matrix.Unknown, matrix.Unknown
+	if e.IndexModel != "" {
+		declared = boolAnswer(e.IndexModel == e.QueryModel)
+	}
+	if e.IndexDimensions > 0 && e.QueryDimensions > 0 {
+		dims = boolAnswer(e.IndexDimensions == e.QueryDimensions)
+	}
+	behaviour, says := matrix.Unknown, "stored vectors were not compared"
+	if e.BehaviourObserved && len(e.Sample) > 0 {
+		s := x.sample(&goldState{})
+		says = s.says()
+		lost := slices.ContainsFunc(e.Sample, func(v matrix.EmbedSample) bool { return v.Zero || v.Missing })
+		if s.compared > 0 || lost {
+			behaviour = boolAnswer(s.matching == s.compared && !lost)
+		}
+	}
+	return []Check{
+		{Name: "embed_model_declared", Result: boolAnswer(e.IndexModel != ""), Evidence: orElse(e.IndexModel, "the store declares no model")},
+		{Name: "embed_model_match", Result: declared, Evidence: fmt.Sprintf("index %s, query %s", orElse(e.IndexModel, "unknown"), e.QueryModel)},
+		{Name: "embed_behaviour_match", Result: behaviour, Evidence: says},
+		{Name: "dimension_match", Result: dims, Evidence: fmt.Sprintf("index %d, query %d", e.IndexDimensions, e.QueryDimensions)},
+	}
+}
+
+// worse orders yes before unknown before no.
+func worse(a, b matrix.Answer) matrix.Answer {
+	switch {
+	case a == matrix.No || b == matrix.No:
+		return matrix.No
+	case a == matrix.Unknown || b == matrix.Unknown:
+		return matrix.Unknown
+	}
+	return matrix.Yes
+}
+
+func boolAnswer(b bool) matrix.Answer {
+	if b {
+		return matrix.Yes
+	}
+	return matrix.No
+}
+
+// answerFacts counts A's answers for totals over cases.
+func (x *facts) answerFacts() AnswerFacts {
+	var out AnswerFacts
+	for _, f := range x.cells[matrix.CellA].features {
+		out.Scored++
+		if f.Meets {
+			out.Correct++
+		}
+		if f.Refused || f.Empty {
+			continue
+		}
+		out.Answered++
+		if f.Copied {
+			out.Copied++
+			if f.Meets {
+				out.CopiedCorrect++
+			}
+		}
+	}
+	return out
+}

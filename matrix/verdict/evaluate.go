@@ -1,0 +1,261 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// Evaluate decides the verdict of one case from its observations and from the facts that [Extract] read. It is pure and
+// reads no text.
+func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) (Evaluation, error) {
+	digest, err := o.Digest()
+	if err != nil {
+		return Evaluation{}, fmt.Errorf("observations of case %q: %w", c.ID, err)
+	}
+	x := newFacts(e, c, p, o, f)
+	w := walk(x)
+	ev := Evaluation{
+		Schema: EvaluationSchema, Case: c.ID, Risk: c.Risk, Outcome: w.outcome, Qualifier: w.qualifier,
+		Defects: w.defects, Missing: w.missing, Stages: w.stages(), Checks: x.checks(), Retrieval: x.retrievalResult(),
+		Answer: x.answerFacts(), Findings: w.findings(), ObservationDigest: digest, Ruleset: Ruleset(),
+	}
+	if ev.Defects == nil {
+		ev.Defects = []Defect{}
+	}
+	for _, planned := range p.Cells {
+		ev.Cells = append(ev.Cells, x.cells[planned.Cell].result)
+	}
+	ev.Summary, ev.Story = w.summary(), w.story()
+	return ev, nil
+}
+
+// Ruleset identifies the table of rules: another table, another digest.
+func Ruleset() string {
+	type row struct{ ID, Needs, Says, Decides, TryFirst, Wasted string }
+	var rows []row
+	for _, r := range Rules() {
+		rows = append(rows, row{r.ID(), r.Needs, r.Says, r.Decides, r.TryFirst, r.Wasted})
+	}
+	digest, err := matrix.Digest(rows)
+	if err != nil {
+		panic(err) // the table is constant text
+	}
+	return digest
+}
+
+// walker goes through the rules once and keeps what they say.
+type walker struct {
+	*facts
+	outcome   Outcome
+	qualifier string
+	defects   []Defect
+	missing   []string
+	fired     map[*Rule]int // index into defects
+	says      []string      // of each defect, its rule's sentence
+	ended     bool
+}
+
+func walk(x *facts) *walker {
+	w := &walker{facts: x, fired: map[*Rule]int{}}
+	rules := Rules()
+	answered := false // a rule about the answer as a whole has fired
+	for i := range rules {
+		r := &rules[i]
+		switch {
+		case w.ended:
+		case r.Stage == StageFixture, r.Stage == StageAccess, r.ID() == "embed/dimension-mismatch":
+			w.ask(r)
+		case w.judgeable() != "":
+			// Errors and changes leave the matrix before any stage of the pipeline may be blamed.
+		case r.gold != nil:
+			w.askGold(r)
+		case !answered:
+			answered = w.ask(r)
+		}
+	}
+	w.decide()
+	return w
+}
+
+// judgeable returns why no stage may be blamed, "" where one may.
+func (w *walker) judgeable() string {
+	a := w.cells[matrix.CellA]
+	switch {
+	case a.result.Scored == 0, a.passes(), w.unstableIndex(), w.tooManyErrors(a), len(w.defects) > 0 && w.c.Expect != matrix.ExpectAnswer:
+		return "A"
+	}
+	return ""
+}
+
+func (w *walker) unstableIndex() bool {
+	s := w.o.Store
+	return s.Fingerprint != "" && s.FingerprintAfter != "" && s.Fingerprint != s.FingerprintAfter
+}
+
+// tooManyErrors applies the rule of STATISTICS 0: more than 5 % errors make every verdict that uses the cell inconclusive.
+func (w *walker) tooManyErrors(c *cellFacts) bool {
+	lost := c.result.Failed + c.result.Unscored
+	return lost > 0 && 20*lost > c.result.Scored+lost
+}
+
+func (w *walker) ask(r *Rule) bool {
+	if r.once == nil {
+		return false
+	}
+	f := r.once(w.facts)
+	switch f.answer {
+	case matrix.Yes:
+		w.add(r, f, "")
+		w.ended = r.ends
+		if r.ends {
+			w.outcome = r.outcome
+		}
+		return true
+	case matrix.Unknown:
+		w.miss(r, f)
+	}
+	return false
+}
+
+func (w *walker) askGold(r *Rule) {
+	for _, g := range w.gold {
+		if g.rule != nil || g.blocked != "" || g.lost == crossedAll || g.lost == notSeen {
+			continue
+		}
+		switch f := r.gold(w.facts, g); f.answer {
+		case matrix.Yes:
+			g.rule = r
+			w.add(r, f, g.source)
+		case matrix.Unknown:
+			g.blocked = f.missing
+			w.miss(r, f)
+		}
+	}
+}
+
+func (w *walker) miss(r *Rule, f finding) {
+	m := fmt.Sprintf("%s: %s", r.Stage, f.missing)
+	if !slices.Contains(w.missing, m) {
+		w.missing = append(w.missing, m)
+	}
+}
+
+func (w *walker) add(r *Rule, f finding, gold string) {
+	i, known := w.fired[r]
+	if !known {
+		grade := r.grade
+		if f.grade != "" {
+			grade = f.grade
+		}
+		i = len(w.defects)
+		w.fired[r] = i
+		w.defects = append(w.defects, Defect{Stage: r.Stage, Label: r.Label, Rule: r.ID(), Grade: grade, Decided: r.Decides, TryFirst: r.TryFirst, Wasted: r.Wasted})
+		w.says = append(w.says, r.Says)
+	}
+	d := &w.defects[i]
+	for _, line := range f.evidence {
+		if !slices.Contains(d.Evidence, line) {
+			d.Evidence = append(d.Evidence, line)
+		}
+	}
+	if gold != "" {
+		d.Gold = append(d.Gold, gold)
+	}
+}
+
+// decide sets the outcome once every rule was asked.
+func (w *walker) decide() {
+	a := w.cells[matrix.CellA]
+	switch {
+	case w.ended:
+	case len(w.defects) > 0:
+		w.outcome = Fail
+	case a.result.Scored == 0:
+		w.outcome = Environment
+		w.missing = append(w.missing, w.environment())
+	case w.unstableIndex():
+		w.outcome = Inconclusive
+		w.missing = append(w.missing, "index: it changed during the run; run again when it is at rest")
+	case w.tooManyErrors(a):
+		w.outcome = Inconclusive
+		w.missing = append(w.missing, w.environment())
+	case a.passes():
+		w.outcome = Pass
+		switch {
+		case w.c.Expect != matrix.ExpectAnswer:
+			w.qualifier = CorrectRefusal
+		case len(w.gold) > 0 && !w.allInPrompt():
+			w.qualifier = WithoutEvidence
+		}
+	default:
+		w.undecided()
+	}
+}
+
+// undecided is reached when A fails and no rule fired: something was not observed, or the cause is not shown.
+func (w *walker) undecided() {
+	w.outcome = Inconclusive
+	b := w.cells[matrix.CellB]
+	switch {
+	case len(w.missing) > 0:
+	case len(w.gold) == 0 && w.c.Expect == matrix.ExpectAnswer:
+		w.missing = append(w.missing, "evidence: the case names no required evidence, so no stage can be tested")
+	case w.allInPrompt() && (b == nil || b.result.Scored == 0):
+		w.missing = append(w.missing, "generate: B was not scored, so the generator cannot be told from the context: "+w.cellReason(b))
+	case slices.ContainsFunc(w.gold, func(g *goldState) bool { return g.lost == notSeen }):
+		w.missing = append(w.missing, "retrieve: the production retrieval was not observed")
+	default:
+		w.outcome = Fail
+		w.defects = append(w.defects, Defect{
+			Stage: StageSeam, Label: "cause-not-shown", Rule: "seam/cause-not-shown", Grade: Inferred,
+			Evidence: []string{passes(w.facts, matrix.CellA), "no rule explains it with what was observed"},
+			Decided:  "none of the rules fires although every boundary was observed", TryFirst: "read the trace of A in the bundle, step by step", Wasted: "guessing",
+		})
+		w.says = append(w.says, "Production fails, and nothing that was observed shows why.")
+	}
+}
+
+func (w *walker) cellReason(c *cellFacts) string {
+	if c == nil {
+		return "it is not in the plan"
+	}
+	for _, t := range c.all {
+		switch {
+		case t.Error != nil:
+			return t.Error.Kind + ": " + t.Error.Message
+		case t.Reason != "":
+			return t.Reason
+		case t.FinishReason != "":
+			return "finish reason " + t.FinishReason
+		}
+	}
+	return "no trial was made"
+}
+
+// environment says what kept A from being scored.
+func (w *walker) environment() string {
+	a := w.cells[matrix.CellA]
+	r := a.result
+	says := fmt.Sprintf("A: %d of %d trials scored", r.Scored, r.Planned)
+	for _, t := range a.all {
+		switch {
+		case t.Status == matrix.StatusFiltered:
+			return says + "; blocked by the provider (content filter)"
+		case t.Status == matrix.StatusTruncated:
+			return says + "; stopped at the output limit (length), which is not an answer and not a refusal"
+		case t.Error != nil:
+			return says + "; " + t.Error.Kind + ": " + t.Error.Message
+		}
+	}
+	for i := range w.o.Retrievals {
+		if q := &w.o.Retrievals[i]; q.Cell == matrix.CellC && q.Error != nil {
+			return says + "; the search failed: " + q.Error.Kind + ": " + q.Error.Message
+		}
+	}
+	if w.o.Store.Error != nil {
+		return says + "; the store failed: " + w.o.Store.Error.Kind + ": " + w.o.Store.Error.Message
+	}
+	return says + "; " + w.cellReason(a)
+}

@@ -1,0 +1,286 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// boundary is the first boundary that a required item does not cross in production.
+type boundary int
+
+const (
+	crossedAll   boundary = iota // it stands in the prompt
+	lostInPrompt                 // packed, and not in the prompt
+	lostInAssemble
+	lostInRerank
+	lostInSearch // not passed on by the search, for whatever reason
+	notSeen       // the retrieval was not observed
+)
+
+// goldState is what is known of one requirement on its way to the prompt.
+type goldState struct {
+	requirement int
+	source      string
+	span        string
+	place       Place     // in C
+	packed      GoldPlace // in A
+	inStore     matrix.Answer
+	holders     []string // ids of the stored items that hold the span
+	lost        boundary
+	rule        *Rule  // that explains the loss
+	blocked     string // what would have to be observed to explain it
+}
+
+// facts are the observations as the rules ask for them.
+type facts struct {
+	e *matrix.Experiment
+	c *matrix.Case
+	p *matrix.Plan
+	o *matrix.Observations
+	f *Features
+
+	cells  map[matrix.CellID]*cellFacts
+	search *matrix.Retrieval // C
+	found  *RetrievalFeatures
+	gold   []*goldState
+}
+
+// cellFacts are the trials of one cell.
+type cellFacts struct {
+	result   CellResult
+	trials   []*matrix.Trial  // scored
+	features []*TrialFeatures // of the scored trials
+	all      []*matrix.Trial  // planned, run or not
+	allF     []*TrialFeatures
+}
+
+func (c *cellFacts) passes() bool {
+	return c != nil && c.result.Scored > 0 && 5*c.result.Pass >= 4*c.result.Scored
+}
+func (c *cellFacts) fails() bool { return c != nil && c.result.Scored > 0 && !c.passes() }
+func (c *cellFacts) mixed() bool {
+	return c != nil && c.result.Pass > 0 && c.result.Pass < c.result.Scored
+}
+
+// every reports whether all scored trials of the cell have the property; false where there is none.
+func (c *cellFacts) every(has func(*TrialFeatures) bool) bool {
+	return c != nil && len(c.features) > 0 && !slices.ContainsFunc(c.features, func(f *TrialFeatures) bool { return !has(f) })
+}
+
+func (c *cellFacts) some(has func(*TrialFeatures) bool) bool {
+	return c != nil && slices.ContainsFunc(c.features, has)
+}
+
+func refused(f *TrialFeatures) bool { return f.Refused }
+
+// failing keeps the features of the scored trials that do not meet the case.
+func (c *cellFacts) failing() []*TrialFeatures {
+	if c == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.features), func(f *TrialFeatures) bool { return f.Meets })
+}
+
+func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) *facts {
+	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: map[matrix.CellID]*cellFacts{}}
+	for _, planned := range p.Cells {
+		x.cells[planned.Cell] = &cellFacts{result: CellResult{Cell: planned.Cell, Planned: planned.Repeats, Exact: p.Deterministic, Expect: planned.Expect}}
+	}
+	for i := range o.Trials {
+		if cell, ok := x.cells[o.Trials[i].Cell]; ok && i < len(f.Trials) {
+			cell.add(&o.Trials[i], &f.Trials[i])
+		}
+	}
+	x.finish()
+	x.search, x.found = x.retrieval(matrix.CellC)
+	for i := range c.Evidence.Required {
+		x.gold = append(x.gold, x.newGold(i))
+	}
+	return x
+}
+
+func (c *cellFacts) add(t *matrix.Trial, f *TrialFeatures) {
+	c.all, c.allF = append(c.all, t), append(c.allF, f)
+	switch t.Status {
+	case matrix.StatusOK:
+		c.result.Scored++
+		c.trials, c.features = append(c.trials, t), append(c.features, f)
+		if f.Meets {
+			c.result.Pass++
+		}
+		if f.Refused {
+			c.result.Refused++
+		}
+	case matrix.StatusError:
+		c.result.Failed++
+	case matrix.StatusNotRun:
+		c.result.NotRun++
+		c.result.Reason = t.Reason
+	default:
+		c.result.Unscored++
+	}
+}
+
+// retrieval returns one retrieval with its features; nil where it was not run or failed.
+func (x *facts) retrieval(cell matrix.CellID) (*matrix.Retrieval, *RetrievalFeatures) {
+	for i := range x.o.Retrievals {
+		if r := &x.o.Retrievals[i]; r.Cell == cell && r.Status == matrix.StatusOK && i < len(x.f.Retrievals) {
+			return r, &x.f.Retrievals[i]
+		}
+	}
+	return nil, nil
+}
+
+// probe returns the rank of the gold in a probe of C, and whether the probe passes it on. seen is false where the probe
+// was not run.
+func (x *facts) probe(cell matrix.CellID, g *goldState) (rank int, passed, seen bool) {
+	r, f := x.retrieval(cell)
+	if r == nil {
+		return 0, false, false
+	}
+	rank = f.Gold[g.requirement].BySpan
+	return rank, rank > 0 && rank <= r.K, true
+}
+
+func (x *facts) newGold(requirement int) *goldState {
+	first := x.c.Evidence.Required[requirement].AnyOf[0]
+	g := &goldState{requirement: requirement, source: first.Source, span: first.Span, inStore: matrix.Unknown}
+	for i := range x.o.Store.Gold {
+		if s := &x.o.Store.Gold[i]; s.Requirement == requirement {
+			g.holders = append(g.holders, s.Exact...)
+			g.holders = append(g.holders, s.Folded...)
+		}
+	}
+	switch {
+	case x.servedInStore(requirement):
+		g.inStore = matrix.Yes
+	case x.o.Store.Scan.Complete:
+		g.inStore = matrix.No
+	}
+	if x.search == nil {
+		g.lost = notSeen
+		return g
+	}
+	g.place = x.found.Gold[requirement]
+	production := x.production()
+	if production != nil {
+		g.packed = production.Gold[requirement]
+	}
+	g.lost = x.firstLoss(g, production)
+	return g
+}
+
+// production returns the features of the first trial of A that was assembled.
+func (x *facts) production() *TrialFeatures {
+	a := x.cells[matrix.CellA]
+	for i, t := range a.all {
+		if t.Status != matrix.StatusNotRun {
+			return a.allF[i]
+		}
+	}
+	return nil
+}
+
+func (x *facts) productionTrial() *matrix.Trial {
+	for _, t := range x.cells[matrix.CellA].all {
+		if t.Status != matrix.StatusNotRun {
+			return t
+		}
+	}
+	return nil
+}
+
+func (x *facts) firstLoss(g *goldState, production *TrialFeatures) boundary {
+	kept := slices.ContainsFunc(x.search.Kept(), func(h matrix.Hit) bool {
+		return x.search.RerankModel == "" && h.Rank == g.place.BySpan || x.search.RerankModel != "" && h.Rank == g.place.Reranked
+	})
+	switch {
+	case g.packed.Prompt:
+		return crossedAll
+	case g.packed.Packed > 0:
+		return lostInPrompt
+	case g.place.BySpan == 0 || g.place.BySpan > x.search.K:
+		return lostInSearch
+	case !kept:
+		return lostInRerank
+	case production == nil:
+		return notSeen
+	}
+	return lostInAssemble
+}
+
+// servedInStore reports whether the searched collection holds the requirement: the span stands in an item of its source, or
+// in any item when no item has that source (a stale id).
+func (x *facts) servedInStore(requirement int) bool {
+	for i := range x.o.Store.Gold {
+		g := &x.o.Store.Gold[i]
+		if g.Requirement != requirement || len(g.Exact)+len(g.Folded) == 0 {
+			continue
+		}
+		if len(g.Items) == 0 || slices.ContainsFunc(g.Items, func(i matrix.GoldItem) bool {
+			return slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID)
+		}) || g.TextOrigin == "store" {
+			return true
+		}
+	}
+	return false
+}
+
+// goldFacts lists what the scan saw of a requirement.
+func (x *facts) goldFacts(requirement int) []*matrix.GoldFacts {
+	var out []*matrix.GoldFacts
+	for i := range x.o.Store.Gold {
+		if g := &x.o.Store.Gold[i]; g.Requirement == requirement {
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+func (x *facts) relations(requirement int) []StoredRelation {
+	var out []StoredRelation
+	for _, g := range x.f.Gold {
+		if g.Requirement == requirement {
+			out = append(out, g.Items...)
+		}
+	}
+	return out
+}
+
+// allInPrompt reports whether production's prompt held every required item.
+func (x *facts) allInPrompt() bool {
+	return len(x.gold) > 0 && !slices.ContainsFunc(x.gold, func(g *goldState) bool { return g.lost != crossedAll })
+}
+
+// goldTested reports whether B put every required item into its prompt, so that its answers judge the generator.
+func (x *facts) goldTested() bool {
+	b := x.cells[matrix.CellB]
+	return b != nil && b.every(func(f *TrialFeatures) bool {
+		return !slices.ContainsFunc(f.Gold, func(g GoldPlace) bool { return !g.Prompt })
+	})
+}
+
+// variants returns the cells of D of one variant that were scored.
+func (x *facts) variants(names ...string) []*cellFacts {
+	var out []*cellFacts
+	for _, planned := range x.p.Cells {
+		if planned.Cell.Run() == matrix.Perturbation && slices.Contains(names, planned.Cell.Variant()) && x.cells[planned.Cell].result.Scored > 0 {
+			out = append(out, x.cells[planned.Cell])
+		}
+	}
+	return out
+}
+
+// keyword reports whether the production search is by keyword alone.
+func (x *facts) keyword() bool { return x.e.Pipeline.Search.Mode == matrix.ModeKeyword }
+
+func quoted(ids []string) string {
+	const most = 5
+	out := strings.Join(ids[:min(len(ids), most)], ", ")
+	if len(ids) > most {
+		out += ", …"
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// The rules of the generation are asked when production's prompt held the evidence (A failed all the same), or when gold
+// alone does not help either (B fails, a second defect).
+
+func generateRules() []Rule {
+	// part says which cell shows the fault: B where gold alone fails, else A.
+	rule := func(label, says, decides, first, wasted string, fires func(x *facts, b bool) finding) Rule {
+		return Rule{
+			Stage: StageGenerate, Label: label, grade: Shown, Needs: "A and B under the same settings", Says: says, Decides: decides, TryFirst: first, Wasted: wasted,
+			once: func(x *facts) finding {
+				a, b := x.cells[matrix.CellA], x.cells[matrix.CellB]
+				switch {
+				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
+					return no
+				case b.fails() && x.goldTested() && !b.every(refused):
+					return fires(x, true)
+				case x.allInPrompt() && b.passes() && !x.allRefuse(a):
+					return fires(x, false)
+				}
+				return no
+			},
+		}
+	}
+	return []Rule{
+		rule("unstable", "The same prompt is sometimes answered right and sometimes wrong.",
+			"repetitions of A and B under the same settings", "lower the temperature, or a stronger model; then measure again with more repeats",
+			"retrieval work: the evidence was in the prompt",
+			func(x *facts, b bool) finding {
+				cell := x.cells[cellOf(b)]
+				return when(cell.mixed(), fmt.Sprintf("%s passes %d of %d with the evidence in its prompt", cellOf(b), cell.result.Pass, cell.result.Scored))
+			}),
+		rule("ignored-evidence", "The generator answers without looking at the context.",
+			"the answers of A, B and D/closed-book: they do not change with the context", "tell the model to use the context only, or change the model",
+			"retrieval work: the context is not read",
+			func(x *facts, b bool) finding {
+				closed := x.cells[matrix.CellID("D/"+matrix.ClosedBook)]
+				same := b && closed != nil && closed.result.Scored > 0 && sameAnswers(x.cells[matrix.CellB], closed) && !closed.every(refused)
+				return when(same, fmt.Sprintf("B with the evidence and D/closed-book without any context give the same answer (%d and %d trials)", len(x.cells[matrix.CellB].trials), closedTrials(closed)))
+			}),
+		rule("prefers-superseded", "With the old and the current text in the context, the generator answers from the old one.",
+			"gold alone against gold with the superseded item", "put dates into the prompt and ask for the newest, or remove superseded items from the index",
+			"embedding work: both texts are found",
+			func(x *facts, b bool) finding {
+				if b || !x.cells[matrix.CellA].some(func(f *TrialFeatures) bool { return f.Superseded }) {
+					return no
+				}
+				for _, d := range x.variants(matrix.WithSuperseded) {
+					if d.fails() {
+						return yes(passes(x, matrix.CellB), fmt.Sprintf("%s passes %d of %d: the old text beside the gold is preferred", d.result.Cell, d.result.Pass, d.result.Scored))
+					}
+				}
+				return no
+			}),
+		rule("position-sensitive", "The evidence is in the prompt, and whether it is used depends on where it stands.",
+			"A's own context with the gold moved, nothing else changed", "put the best evidence first (or last), pack fewer items, or a model that reads all of its context",
+			"retrieval work: the evidence was packed",
+			func(x *facts, b bool) finding {
+				if b {
+					return no
+				}
+				for _, d := range x.variants(matrix.GoldFirst, matrix.GoldLast, matrix.ContextReversed) {
+					if d.passes() {
+						f := yes(fmt.Sprintf("gold %s: packed at position %s; passes alone (B) and with %s", x.gold[0].source, x.positions(), d.result.Cell.Variant()))
+						if d.result.Cell.Variant() != matrix.ContextReversed {
+							f.grade = Verified // moving the gold is the repair, and it was run
+						}
+						return f
+					}
+				}
+				return no
+			}),
+		rule("fabricated-citation", "The answer cites a source that is not in the context.",
+			"every citation against the packed items", "ask for ids that stand in the context, and check them before showing the answer",
+			"retrieval work: the evidence was in the prompt",
+			func(x *facts, b bool) finding {
+				failing := x.cells[cellOf(b)].failing()
+				i := slices.IndexFunc(failing, func(f *TrialFeatures) bool { return len(f.Fabricated) > 0 })
+				if i < 0 || !onlyCitationsFail(x.c, x.cells[cellOf(b)]) {
+					return no
+				}
+				return yes(fmt.Sprintf("%s cites %s, which is not in its context", cellOf(b), quoted(failing[i].Fabricated)))
+			}),
+		rule("contradicts", "The answer states what the evidence rules out.",
+			"the claims that must never be stated, with the evidence in the prompt", "show the model the evidence alone and compare; a stronger model or a stricter prompt",
+			"retrieval work: the evidence was in the prompt",
+			func(x *facts, b bool) finding {
+				return when(b && x.cells[matrix.CellB].some(func(f *TrialFeatures) bool { return claimIn(f, ClaimViolated) != "" }),
+					fmt.Sprintf("B states what claim %s rules out", firstClaim(x.cells[matrix.CellB], ClaimViolated)))
+			}),
+		rule("incomplete", "The answer states some of the required facts and leaves out others.",
+			"claim by claim, with all the evidence in the prompt", "ask for every part of the question, or split it into several questions",
+			"retrieval work: all of the evidence was in the prompt",
+			func(x *facts, b bool) finding {
+				cell := x.cells[cellOf(b)]
+				return when(cell.some(func(f *TrialFeatures) bool {
+					return claimIn(f, ClaimMet) != "" && claimIn(f, ClaimMissing) != ""
+				}), fmt.Sprintf("%s leaves out claim %s", cellOf(b), firstClaim(cell, ClaimMissing)))
+			}),
+		rule("distracted", "With the evidence alone the answer is right; other items in the context lead it away.",
+			"gold alone against gold with one other item, and A's context in another order", "pack fewer items, rerank harder, or a model that is less easily led",
+			"index work: the evidence was packed",
+			distracted),
+		rule("unsupported-claim", "The answer states what the evidence in its prompt does not say.",
+			"the answer against the gold text in B's prompt", "a stricter prompt, a lower temperature or a stronger model",
+			"retrieval work: gold alone does not help either",
+			func(x *facts, b bool) finding {
+				return when(b, fmt.Sprintf("B passes %d of %d with the evidence alone in its prompt", x.cells[matrix.CellB].result.Pass, x.cells[matrix.CellB].result.Scored))
+			}),
+	}
+}
+
+func cellOf(b bool) matrix.CellID {
+	if b {
+		return matrix.CellB
+	}
+	return matrix.CellA
+}
+
+func (x *facts) allRefuse(c *cellFacts) bool {
+	failing := c.failing()
+	return len(failing) > 0 && !slices.ContainsFunc(failing, func(f *TrialFeatures) bool { return !f.Refused })
+}
+
+func closedTrials(c *cellFacts) int {
+	if c == nil {
+		return 0
+	}
+	return len(c.trials)
+}
+
+// sameAnswers reports whether every answer of the two cells is the same text, citations aside being part of it.
+func sameAnswers(a, b *cellFacts) bool {
+	first := a.trials[0].Answer.Ref
+	return !slices.ContainsFunc(slices.Concat(a.trials, b.trials), func(t *matrix.Trial) bool { return t.Answer.Ref != first })
+}
+
+func passes(x *facts, cell matrix.CellID) string {
+	r := x.cells[cell].result
+	return fmt.Sprintf("%s passes %d of %d", cell, r.Pass, r.Scored)
+}
+
+func (x *facts) positions() string {
+	var out []string
+	for _, g := range x.gold {
+		out = append(out, fmt.Sprint(g.packed.Packed))
+	}
+	return strings.Join(out, ", ")
+}
+
+func distracted(x *facts, b bool) finding {
+	if b {
+		return no
+	}
+	for _, d := range x.variants(matrix.WithDistractor, matrix.WithSuperseded, matrix.WithIrrelevant) {
+		if d.fails() {
+			return yes(passes(x, matrix.CellB), fmt.Sprintf("%s passes %d of %d: one more item behind the gold is enough", d.result.Cell, d.result.Pass, d.result.Scored))
+		}
+	}
+	if n := len(x.productionTrial().Packed); n > len(x.gold) {
+		f := yes(passes(x, matrix.CellB), fmt.Sprintf("A has %d items besides the gold in its context, and no order of them helps", n-len(x.gold)))
+		f.grade = Inferred
+		return f
+	}
+	return no
+}
+
+func claimIn(f *TrialFeatures, state ClaimState) string {
+	if i := slices.IndexFunc(f.Claims, func(r ClaimResult) bool { return r.State == state }); i >= 0 {
+		return f.Claims[i].ID
+	}
+	return ""
+}
+
+func firstClaim(c *cellFacts, state ClaimState) string {
+	for _, f := range c.failing() {
+		if id := claimIn(f, state); id != "" {
+			return fmt.Sprintf("%q", id)
+		}
+	}
+	return ""
+}
+
+func abstainRules() []Rule {
+	return []Rule{
+		{
+			Stage: StageAbstain, Label: "answered-unanswerable", grade: Shown, Needs: "A's answer",
+			Says:     "Nothing in the store answers the question, and the system answers all the same.",
+			Decides:  "the declared refusal phrases against A's answer",
+			TryFirst: "tell the model when to refuse, require a minimal score before generating, and test with more unanswerable questions",
+			Wasted:   "index and ranking work: there is no evidence to find",
+			once: func(x *facts) finding {
+				a := x.cells[matrix.CellA]
+				fires := x.c.Expect != matrix.ExpectAnswer && a.fails() && !a.every(func(f *TrialFeatures) bool { return f.Empty })
+				if !fires {
+					return no
+				}
+				from := "no item"
+				for _, f := range a.failing() {
+					if len(f.Citations) > 0 {
+						from = strings.Join(f.Citations, ", ")
+					}
+				}
+				return yes(fmt.Sprintf("no gold exists; answered from %s in %d of %d trials", from, a.result.Scored-a.result.Refused, a.result.Scored))
+			},
+		},
+		{
+			Stage: StageAbstain, Label: "refused-answerable", grade: Shown, Needs: "A and B under the same settings",
+			Says:     "The evidence was in the prompt, and the system refuses all the same.",
+			Decides:  "the declared refusal phrases against the answer, with the gold span in the prompt",
+			TryFirst: "soften the refusal instruction; where B answers, look at the items beside the evidence",
+			Wasted:   "retrieval work: the evidence was in the prompt",
+			once: func(x *facts) finding {
+				a, b := x.cells[matrix.CellA], x.cells[matrix.CellB]
+				switch {
+				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
+					return no
+				case b.fails() && x.goldTested() && b.every(refused):
+					return yes(fmt.Sprintf("B refuses in %d of %d trials with the evidence alone in its prompt", b.result.Refused, b.result.Scored))
+				case x.allInPrompt() && x.allRefuse(a) && b.passes():
+					return yes(fmt.Sprintf("A refuses in %d of %d trials with the evidence in its prompt", a.result.Refused, a.result.Scored), passes(x, matrix.CellB))
+				}
+				return no
+			},
+		},
+	}
+}
+
+func seamRules() []Rule {
+	return []Rule{
+		{
+			Stage: StageSeam, Label: "isolated-parts-pass", grade: Inferred, Needs: "A, B and C",
+			Says:     "Retrieval delivers the evidence and the generator uses it, yet production fails: the defect is between them.",
+			Decides:  "C complete and B passing, each with evidence, while A fails",
+			TryFirst: "compare A's prompt with B's, message by message; look for caches, routers and post-processing",
+			Wasted:   "index, ranking or model work: each part passes on its own",
+			once: func(x *facts) finding {
+				return when(x.cells[matrix.CellA].fails() && x.allInPrompt() && x.cells[matrix.CellB].passes(),
+					"C delivers all of the evidence into A's prompt", passes(x, matrix.CellB), passes(x, matrix.CellA))
+			},
+		},
+	}
+}

@@ -1,0 +1,114 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// wrongCopy fires when every fact is in the prompt but the required source cannot be cited, because the copy that stands
+// there bears another id: either the right copy was removed as a duplicate, or a body was put under another id.
+func (x *facts) wrongCopy(duplicate bool) finding {
+	a := x.cells[matrix.CellA]
+	if !a.fails() || !x.allInPrompt() || !onlyCitationsFail(x.c, a) {
+		return no
+	}
+	t := x.productionTrial()
+	for _, g := range x.gold {
+		if g.packed.ByID != 0 && g.packed.ByID == g.packed.Packed {
+			continue
+		}
+		i := slices.IndexFunc(t.Dropped, func(d matrix.Dropped) bool { return d.Reason == matrix.DroppedDuplicate && d.Of == g.packed.PackedID })
+		switch {
+		case duplicate && i >= 0:
+			return yes(fmt.Sprintf("gold %s: %s was left out as a duplicate of %s, which is what can be cited", g.source, t.Dropped[i].ID, t.Dropped[i].Of))
+		case !duplicate && i < 0 && slices.Contains(x.production().Altered, g.packed.PackedID):
+			return yes(fmt.Sprintf("gold %s: its text stands in the context under the id %s", g.source, g.packed.PackedID))
+		}
+	}
+	return no
+}
+
+// onlyCitationsFail reports whether the failing answers state every fact and miss only what they must cite.
+func onlyCitationsFail(c *matrix.Case, a *cellFacts) bool {
+	cites := map[string]bool{}
+	for _, claim := range c.Claims {
+		cites[claim.ID] = len(claim.Cites) > 0
+	}
+	failing := a.failing()
+	return len(failing) > 0 && !slices.ContainsFunc(failing, func(f *TrialFeatures) bool {
+		return f.Refused || slices.ContainsFunc(f.Claims, func(r ClaimResult) bool { return r.State != ClaimMet && !cites[r.ID] })
+	})
+}
+
+func promptRules() []Rule {
+	rule := func(label, says, decides, first, wasted string, fires func(p *TrialFeatures) bool) Rule {
+		return Rule{
+			Stage: StagePrompt, Label: label, grade: Shown, Needs: "the prompt as the model received it", Says: says, Decides: decides, TryFirst: first, Wasted: wasted,
+			gold: func(x *facts, g *goldState) finding {
+				if g.lost != lostInPrompt {
+					return no
+				}
+				p, t := x.production(), x.productionTrial()
+				if len(t.Prompt) == 0 {
+					return unknown("the prompt as the model received it")
+				}
+				return when(fires(p), fmt.Sprintf("gold %s: packed at position %d, its span is not in the prompt; of %d packed items the prompt holds %d verbatim, %d in their words, %d by id", g.source, g.packed.Packed, len(t.Packed), p.Carried, p.Worded, p.Named))
+			},
+		}
+	}
+	return []Rule{
+		rule("wrong-variable", "The prompt shows something else of the packed items than their text.",
+			"packed ids stand in the prompt, packed texts do not", "bind the item's text in the template: {{text}}",
+			"retrieval work: the evidence was packed",
+			func(p *TrialFeatures) bool { return p.Worded == 0 && p.Carried == 0 && p.Named > 0 }),
+		rule("not-serialised", "The packed context never reaches the prompt.",
+			"the gold span in the exact prompt", "look at the template and at what fills its context",
+			"retrieval and model work: the model answered without any context",
+			func(p *TrialFeatures) bool { return p.Worded == 0 && p.Carried == 0 }),
+		rule("escaped-away", "The evidence reaches the prompt changed: the span does not survive the template.",
+			"the gold span in the exact prompt against the packed text", "escape nothing and replace nothing in retrieved text; fill the template once",
+			"retrieval work: the evidence was packed",
+			func(*TrialFeatures) bool { return true }),
+		{
+			Stage: StagePrompt, Label: "truncated-by-server", grade: Shown, Needs: "the prompt tokens that the server reports",
+			Says:     "The server silently cut the prompt: it read fewer tokens than were sent.",
+			Decides:  "reported prompt tokens against a local count, in A and in the shorter B",
+			TryFirst: "raise the server's context length, or send less context",
+			Wasted:   "prompt wording: the model never read all of it",
+			once:     truncatedByServer,
+		},
+	}
+}
+
+// truncatedByServer compares reported with local counts. The local tokenizer may not be the server's, so the ratio of A is
+// held against that of the shorter B where there is one.
+func truncatedByServer(x *facts) finding {
+	a, b := x.cells[matrix.CellA], x.cells[matrix.CellB]
+	if !a.fails() || !x.allInPrompt() {
+		return no
+	}
+	reported, local, ok := tokens(a)
+	if !ok {
+		return no
+	}
+	floor, against := 0.5, "half of it is the least that another tokenizer explains"
+	if r, l, ok := tokens(b); ok && l < local {
+		floor, against = 0.7*float64(r)/float64(l), fmt.Sprintf("B was sent %d and %d were read", l, r)
+	}
+	return when(float64(reported) < floor*float64(local), fmt.Sprintf("A's prompt has %d tokens by local count, the server reports %d; %s", local, reported, against))
+}
+
+// tokens returns the reported and local prompt tokens of the first trial that reports them.
+func tokens(c *cellFacts) (reported, local int, ok bool) {
+	if c == nil {
+		return 0, 0, false
+	}
+	for _, t := range c.trials {
+		if t.Usage.InputTokens != nil && t.PromptTokensLocal > 0 {
+			return *t.Usage.InputTokens, t.PromptTokensLocal, true
+		}
+	}
+	return 0, 0, false
+}

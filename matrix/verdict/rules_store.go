@@ -1,0 +1,243 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+func fixtureRules() []Rule {
+	return []Rule{
+		{
+			Stage: StageFixture, Label: "checker-broken", ends: true, outcome: InvalidFixture, grade: Shown,
+			Needs:    "the gold text",
+			Says:     "The case cannot judge: its own checkers fail their self-test.",
+			Decides:  "the gold text as the answer must pass, a wrong answer must fail",
+			TryFirst: "mend the claim that the self-test names, then culprit check",
+			Wasted:   "any change to the system: nothing has been measured yet",
+			once: func(x *facts) finding {
+				broken := slices.DeleteFunc(slices.Clone(x.f.Fixture), isInsufficient)
+				return when(len(broken) > 0, broken...)
+			},
+		},
+		{
+			Stage: StageFixture, Label: "gold-insufficient", ends: true, outcome: InvalidFixture, grade: Shown,
+			Needs:    "the gold text",
+			Says:     "The declared evidence does not support what the answer is asked to state.",
+			Decides:  "every claim is looked for in the gold text itself",
+			TryFirst: "declare the missing evidence, or correct the claim",
+			Wasted:   "retrieval work: even perfect retrieval would fail this case",
+			once:     func(x *facts) finding { return when(len(x.f.Fixture) > 0, x.f.Fixture...) },
+		},
+		{
+			Stage: StageFixture, Label: "gold-unauthorised", ends: true, outcome: InvalidFixture, grade: Shown,
+			Needs:    "access lists of the stored items",
+			Says:     "The asker may not see the declared evidence, so a right answer would be a leak.",
+			Decides:  "the rights of every stored item that holds the gold against the asker's",
+			TryFirst: "correct `as:`, or expect an abstention",
+			Wasted:   "retrieval work: the filter does what it should",
+			once:     goldUnauthorised,
+		},
+	}
+}
+
+func isInsufficient(problem string) bool { return strings.HasPrefix(problem, insufficient) }
+
+// insufficient starts the self-test's messages about gold that does not support a claim.
+const insufficient = "gold does not support"
+
+func goldUnauthorised(x *facts) finding {
+	for i := range x.c.Evidence.Required {
+		holders, denied := 0, []string{}
+		for _, g := range x.goldFacts(i) {
+			for _, item := range g.Items {
+				if slices.Contains(g.Exact, item.ID) || slices.Contains(g.Folded, item.ID) {
+					holders++
+					if !item.Allowed {
+						denied = append(denied, item.ID)
+					}
+				}
+			}
+		}
+		if holders > 0 && len(denied) == holders {
+			return yes(fmt.Sprintf("gold %s is stored only where the asker may not look: %s", x.c.Evidence.Required[i].AnyOf[0].Source, quoted(denied)))
+		}
+	}
+	return no
+}
+
+func accessRules() []Rule {
+	return []Rule{
+		{
+			Stage: StageAccess, Label: "leak", grade: Shown,
+			Needs:    "access lists or tenants of the returned items",
+			Says:     "The search returned items that the asker may not see.",
+			Decides:  "every returned item against the asker's rights, whatever the answer says",
+			TryFirst: "put the asker's tenant and groups into the store's filter, on every route",
+			Wasted:   "prompt rules that ask the model to keep quiet: the text already left the store",
+			once: func(x *facts) finding {
+				if x.found == nil || len(x.found.Forbidden) == 0 {
+					return no
+				}
+				evidence := []string{fmt.Sprintf("%d of %d returned items are not the asker's: %s", len(x.found.Forbidden), len(x.search.PassedOn()), ranksOf(x.search, x.found.Forbidden))}
+				if open := x.openFilter(); open != "" {
+					evidence = append(evidence, open)
+				}
+				return yes(evidence...)
+			},
+		},
+		{
+			Stage: StageAccess, Label: "filter-open", grade: Shown,
+			Needs:    "the impossible filter's answer",
+			Says:     "A filter value that cannot exist returns items: the filter protects nobody.",
+			Decides:  "the same search with an impossible filter value must return nothing",
+			TryFirst: "find where an empty or unknown filter is turned into no filter",
+			Wasted:   "tuning of the filter's values: they have no effect",
+			once: func(x *facts) finding {
+				open := x.openFilter()
+				return when(open != "" && x.filterGuards(), open)
+			},
+		},
+	}
+}
+
+func (x *facts) openFilter() string {
+	if c := x.o.Store.FilterControl; c != nil && c.Error == nil && len(c.Returned) > 0 {
+		return fmt.Sprintf("a filter value that cannot exist returned %d items: %s", len(c.Returned), quoted(c.Returned))
+	}
+	return ""
+}
+
+// filterGuards reports whether the filter depends on who asks.
+func (x *facts) filterGuards() bool {
+	for _, c := range x.e.Pipeline.Search.Filter {
+		if _, ok := x.c.As[c.Field]; ok || c.Field == "access" {
+			return true
+		}
+		if slices.ContainsFunc(c.AnyOf, func(v string) bool { return strings.Contains(v, "as.") }) {
+			return true
+		}
+	}
+	return false
+}
+
+func ranksOf(r *matrix.Retrieval, ranks []int) string {
+	var out []string
+	for _, rank := range ranks {
+		out = append(out, fmt.Sprintf("%s at rank %d", r.Candidates[rank-1].ID, rank))
+	}
+	return quoted(out)
+}
+
+func cacheRules() []Rule {
+	return []Rule{{
+		Stage: StageSeam, Label: "cached-answer", grade: Shown,
+		Needs:    "whether production asked the generator",
+		Says:     "The answer came from a cache in front of the generator; the context of this question was never read.",
+		Decides:  "no generator call was made for A, while B answers the same question from gold",
+		TryFirst: "tighten the cache's similarity, or key it by the exact question and the asker",
+		Wasted:   "index, ranking and prompt work: none of it was used for this answer",
+		once: func(x *facts) finding {
+			a := x.cells[matrix.CellA]
+			cached := a.fails() && !slices.ContainsFunc(a.trials, func(t *matrix.Trial) bool { return !t.Cached })
+			return when(cached, fmt.Sprintf("%d of %d answers of A were served without asking the generator", len(a.trials), len(a.trials)))
+		},
+	}}
+}
+
+func indexRules() []Rule {
+	base := Rule{Stage: StageIndex, grade: Shown, Needs: "a complete scan of the store"}
+	rule := func(label, says, decides, first, wasted string, fires func(*facts, *goldState) finding) Rule {
+		r := base
+		r.Label, r.Says, r.Decides, r.TryFirst, r.Wasted = label, says, decides, first, wasted
+		r.gold = func(x *facts, g *goldState) finding {
+			switch {
+			case g.lost != lostInSearch || g.inStore == matrix.Yes:
+				return no
+			case g.inStore == matrix.Unknown:
+				return unknown("a complete scan of the store: " + orElse(x.o.Store.Scan.Reason, "the scan was not run"))
+			}
+			return fires(x, g)
+		}
+		return r
+	}
+	return []Rule{
+		rule("wrong-collection", "The evidence is stored, but in another collection than the one that is searched.",
+			"the same span looked for in the store's other collections",
+			"point the search (or the ingestion) at the right collection",
+			"ranking and prompt work: the searched collection cannot answer",
+			func(x *facts, g *goldState) finding {
+				for _, s := range x.goldFacts(g.requirement) {
+					if len(s.Elsewhere) > 0 {
+						return yes(fmt.Sprintf("gold %s: in none of %s of %q, but in %s", g.source, x.scanned(), x.o.Store.Collection, quoted(s.Elsewhere)))
+					}
+				}
+				return no
+			}),
+		rule("missing", "The evidence is not in the store at all.",
+			"a complete scan for the span, and no item under the gold's source",
+			"find out why the document was not ingested, then ingest it",
+			"ranking, prompt and model work: there is nothing to find",
+			func(x *facts, g *goldState) finding {
+				return when(len(x.relations(g.requirement)) == 0, fmt.Sprintf("gold %s: in none of %s", g.source, x.scanned()))
+			}),
+		rule("ghost", "An item with the gold's id is indexed, but its body is empty.",
+			"fetch by id: the item exists and has no text",
+			"re-ingest the item; look for a delete that removed the body and left the index entry",
+			"ranking work: an empty item cannot answer",
+			storedAs("empty", "is stored with an empty body")),
+		rule("stale", "The store holds another revision of the evidence.",
+			"the stored item's revision against the contract's",
+			"re-index the source; compare the ingestion's schedule with the source's last change",
+			"prompt and model work: the model answers from what the store still says",
+			func(x *facts, g *goldState) finding {
+				for _, r := range x.relations(g.requirement) {
+					if r.Stale {
+						return yes(fmt.Sprintf("gold %s: %s is stored in revision %q, the case needs %q", g.source, r.ID, r.Revision, x.c.Evidence.Required[g.requirement].AnyOf[0].Revision))
+					}
+				}
+				return no
+			}),
+		rule("partial", "Only a part of the evidence is in the store: the span is cut off or split.",
+			"the stored text against the gold text",
+			"look at the extraction and the chunk boundaries of this document",
+			"ranking work: no chunk holds the whole fact",
+			func(x *facts, g *goldState) finding {
+				for _, s := range x.goldFacts(g.requirement) {
+					if len(s.Split) > 0 {
+						return yes(fmt.Sprintf("gold %s: the span is split over %s", g.source, strings.Join(s.Split[0], " and ")))
+					}
+				}
+				return storedAs("part", "ends before or inside the span")(x, g)
+			}),
+		rule("overwritten", "Another body is stored under the gold's id.",
+			"fetch by id: the body under the id is not the gold's",
+			"look for id collisions in the ingestion; ids must be unique over all sources",
+			"ranking work: the right body is gone",
+			storedAs("other", "is stored with another body")),
+	}
+}
+
+func storedAs(relation, says string) func(*facts, *goldState) finding {
+	return func(x *facts, g *goldState) finding {
+		for _, r := range x.relations(g.requirement) {
+			if r.Relation == relation {
+				return yes(fmt.Sprintf("gold %s: %s %s (%s scanned)", g.source, r.ID, says, x.scanned()))
+			}
+		}
+		return no
+	}
+}
+
+func (x *facts) scanned() string {
+	return fmt.Sprintf("%d of %d items", x.o.Store.Scan.Scanned, x.o.Store.Scan.Counted)
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}

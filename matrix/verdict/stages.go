@@ -1,0 +1,192 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// stageOrder is the order in which stages are listed.
+func stageOrder() []Stage {
+	return []Stage{StageFixture, StageAccess, StageIndex, StageEmbed, StageRetrieve, StageRerank, StageAssemble, StagePrompt, StageGenerate, StageAbstain, StageSeam}
+}
+
+// stages gives every stage one state. Clear needs a test that it passed; what an earlier break hides is not reached.
+func (w *walker) stages() []StageState {
+	var out []StageState
+	broken := false // an earlier stage of the way to the prompt is broken
+	for _, s := range stageOrder() {
+		state := StageState{Stage: s}
+		if i := slices.IndexFunc(w.defects, func(d Defect) bool { return d.Stage == s }); i >= 0 {
+			state.State, state.Tested = Broken, strings.Join(w.labelsOf(s), ", ")
+			broken = broken || s != StageFixture && s != StageAccess
+			out = append(out, state)
+			continue
+		}
+		state.State, state.Tested = w.test(s)
+		if state.State == Unobserved && broken {
+			state.State, state.Tested = NotReached, ""
+		}
+		if w.outcome == InvalidFixture && state.State != NotUsed {
+			state.State, state.Tested = NotReached, ""
+		}
+		out = append(out, state)
+	}
+	return out
+}
+
+func (w *walker) labelsOf(s Stage) []string {
+	var out []string
+	for _, d := range w.defects {
+		if d.Stage == s {
+			out = append(out, d.Label)
+		}
+	}
+	return out
+}
+
+// test says what a stage that no rule blames was tested by.
+func (w *walker) test(s Stage) (State, string) {
+	switch s {
+	case StageFixture:
+		if len(w.c.Claims) > 0 || w.c.Expect != matrix.ExpectAnswer {
+			return Clear, "the checkers pass their self-test"
+		}
+		return Unobserved, "the case has no claims"
+	case StageAccess:
+		return w.testAccess()
+	case StageIndex:
+		return w.testIndex()
+	case StageEmbed:
+		return w.testEmbed()
+	case StageRetrieve:
+		return w.crossed(lostInSearch, "passed on by the search")
+	case StageRerank:
+		if w.e.Pipeline.Rerank == nil {
+			return NotUsed, ""
+		}
+		return w.crossed(lostInRerank, "kept by the reranker")
+	case StageAssemble:
+		return w.crossed(lostInAssemble, "packed")
+	case StagePrompt:
+		if w.allInPrompt() {
+			return Clear, "gold span in A's prompt"
+		}
+		if w.goldTested() {
+			return Clear, "gold span in B's prompt"
+		}
+		return Unobserved, "no prompt held the gold"
+	case StageGenerate:
+		return w.testGenerate()
+	case StageAbstain:
+		return w.testAbstain()
+	default: // StageSeam
+		if w.cells[matrix.CellA].passes() {
+			return Clear, passes(w.facts, matrix.CellA)
+		}
+		return Unobserved, "A does not pass"
+	}
+}
+
+func (w *walker) testAccess() (State, string) {
+	switch {
+	case len(w.c.As) == 0:
+		return Unobserved, "the case names no asker"
+	case w.found == nil:
+		return Unobserved, "nothing was returned"
+	case w.o.Store.FilterControl != nil && w.o.Store.FilterControl.Error == nil:
+		return Clear, fmt.Sprintf("%d returned items are the asker's; an impossible filter returns nothing", len(w.search.PassedOn()))
+	}
+	return Clear, fmt.Sprintf("%d returned items are the asker's", len(w.search.PassedOn()))
+}
+
+func (w *walker) testIndex() (State, string) {
+	if len(w.gold) == 0 {
+		return Unobserved, "the case names no evidence"
+	}
+	var held []string
+	for _, g := range w.gold {
+		switch g.inStore {
+		case matrix.Yes:
+			held = append(held, fmt.Sprintf("span found in %s", quoted(g.holders)))
+		case matrix.Unknown:
+			return Unobserved, "the scan is not complete: " + orElse(w.o.Store.Scan.Reason, "it was not run")
+		default:
+			return Unobserved, fmt.Sprintf("gold %s is not in the store", g.source)
+		}
+	}
+	return Clear, fmt.Sprintf("%s by scan of %s", strings.Join(held, "; "), w.scanned())
+}
+
+func (w *walker) testEmbed() (State, string) {
+	if w.keyword() {
+		return NotUsed, ""
+	}
+	e := w.o.Store.Embed
+	if e == nil || !e.BehaviourObserved || len(e.Sample) == 0 {
+		return Unobserved, "stored vectors were not compared with fresh embeddings"
+	}
+	s := w.sample(&goldState{})
+	if s.compared > 0 && s.matching == s.compared {
+		return Clear, s.says()
+	}
+	if len(w.gold) > 0 && !slices.ContainsFunc(w.gold, func(g *goldState) bool {
+		v := w.sample(g).gold
+		return v == nil || !same(v.Passage)
+	}) {
+		return Clear, "the gold's own vectors match a fresh embedding; " + s.says()
+	}
+	return Unobserved, s.says()
+}
+
+// crossed says that every required item crossed a boundary of production.
+func (w *walker) crossed(lost boundary, how string) (State, string) {
+	if len(w.gold) == 0 {
+		return Unobserved, "the case names no evidence"
+	}
+	var places []string
+	for _, g := range w.gold {
+		if g.lost == notSeen || g.lost >= lost && g.lost != crossedAll {
+			return Unobserved, fmt.Sprintf("gold %s did not come this far", g.source)
+		}
+		switch lost {
+		case lostInSearch:
+			places = append(places, fmt.Sprintf("gold %s: rank %d of k = %d", g.source, g.place.BySpan, w.search.K))
+		case lostInRerank:
+			places = append(places, fmt.Sprintf("gold %s: rank %d after the rerank", g.source, g.place.Reranked))
+		default:
+			places = append(places, fmt.Sprintf("gold %s %s", g.source, how))
+		}
+	}
+	return Clear, strings.Join(places, "; ")
+}
+
+func (w *walker) testGenerate() (State, string) {
+	a, b := w.cells[matrix.CellA], w.cells[matrix.CellB]
+	switch {
+	case b.passes() && w.goldTested():
+		return Clear, passes(w.facts, matrix.CellB) + " with the evidence in its prompt"
+	case len(w.gold) > 0 && a.passes() && w.allInPrompt():
+		return Clear, passes(w.facts, matrix.CellA) + " with the evidence in its prompt"
+	case len(w.gold) == 0:
+		return Unobserved, "the case names no evidence"
+	}
+	return Unobserved, "no cell with the evidence in its prompt passes"
+}
+
+func (w *walker) testAbstain() (State, string) {
+	a := w.cells[matrix.CellA]
+	switch {
+	case a.result.Scored == 0:
+		return Unobserved, "A was not scored"
+	case w.c.Expect != matrix.ExpectAnswer && a.passes():
+		return Clear, fmt.Sprintf("refused in %d of %d trials", a.result.Refused, a.result.Scored)
+	case w.c.Expect == matrix.ExpectAnswer && a.result.Refused == 0:
+		return Clear, fmt.Sprintf("answered in %d of %d trials", a.result.Scored, a.result.Scored)
+	case w.c.Expect == matrix.ExpectAnswer && !w.allInPrompt():
+		return Clear, fmt.Sprintf("refused in %d of %d trials, without the evidence in the prompt", a.result.Refused, a.result.Scored)
+	}
+	return Unobserved, "the refusals are not explained"
+}

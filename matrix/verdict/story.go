@@ -1,0 +1,155 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// summary is one line: what was seen.
+func (w *walker) summary() string {
+	a := w.cells[matrix.CellA].result
+	switch {
+	case len(w.defects) > 0:
+		parts := []string{w.defects[0].Evidence[0]}
+		if r := w.restores(); r != "" && w.defects[0].Stage != StageGenerate {
+			parts = append(parts, r)
+		}
+		return strings.Join(parts, "; ")
+	case len(w.missing) > 0:
+		return w.missing[0]
+	case w.qualifier == CorrectRefusal:
+		return fmt.Sprintf("correct refusal in %d of %d", a.Pass, a.Scored)
+	case w.qualifier == WithoutEvidence:
+		return fmt.Sprintf("right in %d of %d without the evidence in the prompt: memory", a.Pass, a.Scored)
+	}
+	return fmt.Sprintf("right in %d of %d", a.Pass, a.Scored)
+}
+
+// restores says what gold alone does for the answer, where B judges it.
+func (w *walker) restores() string {
+	b := w.cells[matrix.CellB]
+	switch {
+	case b == nil || b.result.Scored == 0 || !w.goldTested():
+		return ""
+	case b.passes():
+		return fmt.Sprintf("gold context restores %d/%d", b.result.Pass, b.result.Scored)
+	}
+	return fmt.Sprintf("gold context does not restore (%d/%d)", b.result.Pass, b.result.Scored)
+}
+
+// story is what happened, in two or three sentences.
+func (w *walker) story() string {
+	var out []string
+	switch {
+	case len(w.defects) > 0:
+		out = append(out, w.says[0])
+		first, b := w.defects[0], w.cells[matrix.CellB]
+		if len(w.defects) == 1 && b.passes() && w.goldTested() && isBeforeAnswer(first.Stage) {
+			out = append(out, fmt.Sprintf("With the evidence in its prompt the same generator answers correctly (B %d of %d), so nothing after %s is at fault here.", b.result.Pass, b.result.Scored, stageNoun(first.Stage)))
+		}
+		for _, s := range w.says[1:] {
+			out = append(out, "A second defect stands behind it: "+lowerFirst(s))
+		}
+	case w.outcome == Environment:
+		out = append(out, "The provider or the store did not give an answer that can be scored; no stage is blamed.")
+	case w.outcome == Inconclusive:
+		out = append(out, "What was observed does not decide the case.")
+	case w.qualifier == CorrectRefusal:
+		out = append(out, "Nothing in the store answers the question, and the system says so.")
+	case w.qualifier == WithoutEvidence:
+		out = append(out, "The answer is right although the evidence never reached the prompt: the model knew it, or guessed.")
+	default:
+		out = append(out, "The evidence reached the prompt and the answer is right.")
+	}
+	return strings.Join(out, " ")
+}
+
+func isBeforeAnswer(s Stage) bool {
+	return slices.Contains([]Stage{StageIndex, StageEmbed, StageRetrieve, StageRerank, StageAssemble}, s)
+}
+
+func stageNoun(s Stage) string {
+	return map[Stage]string{
+		StageIndex: "the index", StageEmbed: "the embedding", StageRetrieve: "the search",
+		StageRerank: "the rerank", StageAssemble: "the assembly",
+	}[s]
+}
+
+func lowerFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}
+
+// findings are worth knowing and are not the cause.
+func (w *walker) findings() []string {
+	var out []string
+	out = append(out, w.staleIDs()...)
+	out = append(out, w.movedPins()...)
+	for _, planned := range w.p.Cells {
+		if f := w.unmet(planned); f != "" {
+			out = append(out, f)
+		}
+	}
+	if closed := w.cells[matrix.CellID("D/"+matrix.ClosedBook)]; w.c.Expect == matrix.ExpectAnswer && closed.passes() {
+		out = append(out, fmt.Sprintf("memory: D/closed-book passes %d of %d without any context", closed.result.Pass, closed.result.Scored))
+	}
+	if w.found != nil && len(w.found.Filtered) > 0 {
+		out = append(out, fmt.Sprintf("filter: %d returned items are not admitted by the declared filter: %s", len(w.found.Filtered), ranksOf(w.search, w.found.Filtered)))
+	}
+	if open := w.openFilter(); open != "" && !w.filterGuards() {
+		out = append(out, "filter: "+open)
+	}
+	return out
+}
+
+// staleIDs reports gold sources that exist nowhere although the span is stored: a matter of the case, not of the index.
+func (w *walker) staleIDs() []string {
+	var out []string
+	for i := range w.o.Store.Gold {
+		g := &w.o.Store.Gold[i]
+		if w.o.Store.Scan.Complete && len(g.Items) == 0 && len(g.Exact)+len(g.Folded) > 0 {
+			want := w.c.Evidence.Required[g.Requirement].AnyOf[g.Alternative]
+			out = append(out, fmt.Sprintf("fixture/gold-id-stale: no item has the source %s; its span stands in %s", want.Source, quoted(slices.Concat(g.Exact, g.Folded))))
+		}
+	}
+	return out
+}
+
+func (w *walker) movedPins() []string {
+	var out []string
+	pins := w.e.Pins
+	if want := pins.Generator.ModelReported; want != "" {
+		for _, t := range w.cells[matrix.CellA].trials {
+			if t.ModelReported != want && !t.Cached {
+				out = append(out, fmt.Sprintf("pin: generator.model_reported is %q, the generator reports %q", want, t.ModelReported))
+				break
+			}
+		}
+	}
+	if want := pins.Index.Revision; want != "" && w.o.Store.Revision != want {
+		out = append(out, fmt.Sprintf("pin: index.revision is %q, the store says %q", want, orElse(w.o.Store.Revision, "nothing")))
+	}
+	if e := w.o.Store.Embed; e != nil {
+		if want := pins.Index.EmbedModel; want != "" && e.IndexModel != want {
+			out = append(out, fmt.Sprintf("pin: index.embed_model is %q, the store declares %q", want, orElse(e.IndexModel, "nothing")))
+		}
+		if want := pins.Index.Dimensions; want != 0 && e.IndexDimensions != want {
+			out = append(out, fmt.Sprintf("pin: index.dimensions is %d, the store has %d", want, e.IndexDimensions))
+		}
+	}
+	return out
+}
+
+// unmet reports a perturbation whose expectation does not hold and that no defect rests on.
+func (w *walker) unmet(planned matrix.PlannedCell) string {
+	c := w.cells[planned.Cell]
+	if c.result.Held != matrix.No || planned.Expect != matrix.ExpectBreaks {
+		return ""
+	}
+	return fmt.Sprintf("%s still passes %d of %d: the answer does not depend on this item", planned.Cell, c.result.Pass, c.result.Scored)
+}
