@@ -1,0 +1,259 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// counter counts a text in the unit of the budget.
+type counter func(string) int
+
+// newCounter returns the counter for a tokenizer's name: "words", or an encoding of tiktoken.
+func newCounter(name string) (counter, error) {
+	switch name {
+	case "", "words":
+		return func(s string) int { return len(strings.Fields(s)) }, nil
+	}
+	codec, err := tokenizer.Get(tokenizer.Encoding(name))
+	if err != nil {
+		return nil, fmt.Errorf("tokenizer %q: %w", name, err)
+	}
+	return func(s string) int {
+		n, err := codec.Count(s)
+		if err != nil {
+			return len(strings.Fields(s)) // a text that the encoding cannot read still takes room
+		}
+		return n
+	}, nil
+}
+
+// assemble packs what the retrieval kept, as production does, with its configured defects.
+func (r *caseRun) assemble(c *matrix.Retrieval) ([]matrix.Packed, []matrix.Dropped) {
+	settings, faults := r.experiment.Pipeline.Assemble, r.faults()
+	var packed []matrix.Packed
+	var dropped []matrix.Dropped
+	seen := map[string]string{}
+	used := 0
+	full := false
+	for i, h := range c.Kept() {
+		if slices.Contains(faults.Drop, h.ID) {
+			continue
+		}
+		if of, again := seen[duplicateKey(settings.Dedupe, h)]; again {
+			dropped = append(dropped, matrix.Dropped{ID: h.ID, Rank: i + 1, Reason: matrix.DroppedDuplicate, Of: of})
+			continue
+		}
+		if settings.Dedupe != "none" {
+			seen[duplicateKey(settings.Dedupe, h)] = h.ID
+		}
+		item := matrix.Packed{ID: h.ID, Source: h.Source, Revision: h.Revision, Text: h.Text, Access: h.Access}
+		if faults.Cut > 0 && len([]rune(h.Text.Value)) > faults.Cut {
+			item.Text, item.Cut = matrix.NewText(string([]rune(h.Text.Value)[:faults.Cut])), true
+		}
+		item.Units = r.count(item.Text.Value)
+		if settings.Budget.N > 0 && (full || used+item.Units > settings.Budget.N) {
+			if !full && settings.Overflow == matrix.OverflowTruncate && used < settings.Budget.N {
+				item.Text, item.Cut = matrix.NewText(r.truncate(item.Text.Value, settings.Budget.N-used)), true
+				item.Units = r.count(item.Text.Value)
+				used += item.Units
+				packed, full = append(packed, item), true
+				continue
+			}
+			dropped = append(dropped, matrix.Dropped{ID: h.ID, Rank: i + 1, Reason: matrix.DroppedBudget, Units: used + item.Units})
+			full = full || settings.Overflow != matrix.OverflowSkip
+			continue
+		}
+		used += item.Units
+		packed = append(packed, item)
+	}
+	r.relabel(packed)
+	if settings.Order == "reverse" {
+		slices.Reverse(packed)
+	}
+	return numbered(packed), dropped
+}
+
+func duplicateKey(by string, h matrix.Hit) string {
+	if by == "text" {
+		return h.Text.Ref
+	}
+	return h.ID
+}
+
+// relabel shows the body of one item under the id of another.
+func (r *caseRun) relabel(packed []matrix.Packed) {
+	for i := range packed {
+		if shown, ok := r.faults().Relabel[packed[i].ID]; ok {
+			packed[i].ID, packed[i].Source = shown, shown
+		}
+	}
+}
+
+func (r *caseRun) faults() matrix.Faults {
+	if f := r.experiment.Pipeline.Faults; f != nil {
+		return *f
+	}
+	return matrix.Faults{}
+}
+
+// truncate keeps the start of a text, whole words, up to n units.
+func (r *caseRun) truncate(text string, n int) string {
+	end := 0
+	for i, c := range text {
+		if unicode.IsSpace(c) {
+			if r.count(text[:i]) > n {
+				break
+			}
+			end = i
+		}
+	}
+	if r.count(text) <= n {
+		end = len(text)
+	}
+	return strings.TrimRightFunc(text[:end], unicode.IsSpace)
+}
+
+// numbered sets the positions.
+func numbered(packed []matrix.Packed) []matrix.Packed {
+	for i := range packed {
+		packed[i].Position = i + 1
+	}
+	if packed == nil {
+		packed = []matrix.Packed{}
+	}
+	return packed
+}
+
+// goldContext is the final payload of B: the gold text of every requirement, in the order of the contract.
+func (r *caseRun) goldContext() []matrix.Packed {
+	var packed []matrix.Packed
+	for i := range r.c.Evidence.Required {
+		g := r.goldFor(i)
+		if g == nil {
+			return nil
+		}
+		want := r.c.Evidence.Required[i].AnyOf[g.Alternative]
+		packed = append(packed, matrix.Packed{ID: g.TextID, Source: want.Source, Revision: want.Revision, Text: g.Text, Units: r.count(g.Text.Value), Gold: true})
+	}
+	return numbered(packed)
+}
+
+// goldFor returns the first alternative of a requirement that is known beyond its span, else the first.
+func (r *caseRun) goldFor(requirement int) *matrix.GoldFacts {
+	var best *matrix.GoldFacts
+	for i := range r.obs.Store.Gold {
+		g := &r.obs.Store.Gold[i]
+		if g.Requirement == requirement && (best == nil || best.TextOrigin == "span" && g.TextOrigin != "span") {
+			best = g
+		}
+	}
+	return best
+}
+
+// context builds the context of one planned cell. reason is why it cannot be run.
+func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (packed []matrix.Packed, irrelevant, reason string) {
+	if cell.Cell.Run() == matrix.Production {
+		return production, "", ""
+	}
+	gold := r.goldContext()
+	isGold := func(p matrix.Packed) bool { return r.isAnyGold(p.ID, p.Source, p.Text) }
+	switch cell.Condition {
+	case matrix.IfGoldPacked:
+		if !slices.ContainsFunc(production, isGold) {
+			return nil, "", "no gold is in A's context"
+		}
+	case matrix.IfManyPacked:
+		if len(production) < 2 {
+			return nil, "", "A's context holds fewer than two items"
+		}
+	case matrix.IfGoldOffered:
+		if len(gold) == 0 {
+			return nil, "", "there is no gold text to substitute"
+		}
+	}
+	switch cell.Cell.Variant() {
+	case "": // B
+		return gold, "", ""
+	case matrix.DropSpan:
+		at := r.dropped(cell.Cell)
+		return numbered(slices.Delete(slices.Clone(gold), at, at+1)), "", ""
+	case matrix.WithSuperseded, matrix.WithDistractor:
+		d, ok := r.distractor(cell.Cell.Subject())
+		if !ok {
+			return nil, "", "the distractor is not in the store and the case gives no text for it"
+		}
+		return numbered(append(slices.Clone(gold), d)), "", ""
+	case matrix.WithIrrelevant:
+		d, ok := r.irrelevant()
+		if !ok {
+			return nil, "", "the store has no unrelated item"
+		}
+		return numbered(append(slices.Clone(gold), d)), d.ID, ""
+	case matrix.GoldFirst, matrix.GoldLast:
+		moved := slices.DeleteFunc(slices.Clone(production), isGold)
+		held := slices.DeleteFunc(slices.Clone(production), func(p matrix.Packed) bool { return !isGold(p) })
+		if cell.Cell.Variant() == matrix.GoldFirst {
+			return numbered(slices.Concat(held, moved)), "", ""
+		}
+		return numbered(slices.Concat(moved, held)), "", ""
+	case matrix.ContextReversed:
+		reversed := slices.Clone(production)
+		slices.Reverse(reversed)
+		return numbered(reversed), "", ""
+	default: // closed-book
+		return numbered(nil), "", ""
+	}
+}
+
+// dropped returns which requirement a drop-span cell leaves out: the drop-span cells stand in the order of the contract.
+func (r *caseRun) dropped(cell matrix.CellID) int {
+	at := -1
+	for _, c := range r.plan.Cells {
+		if c.Cell.Variant() == matrix.DropSpan {
+			at++
+		}
+		if c.Cell == cell {
+			break
+		}
+	}
+	return at
+}
+
+func (r *caseRun) distractor(source string) (matrix.Packed, bool) {
+	for _, d := range r.c.Evidence.Distractors {
+		if d.Source != source {
+			continue
+		}
+		p := matrix.Packed{ID: d.Source, Source: d.Source, Revision: d.Revision, Text: matrix.NewText(d.Text)}
+		if d.Text == "" {
+			item, ok := r.presence.others[d.Source]
+			if !ok || item.Text == "" {
+				return p, false
+			}
+			p.ID, p.Source, p.Revision, p.Text = item.ID, item.Source, item.Revision, matrix.NewText(item.Text)
+		}
+		p.Units = r.count(p.Text.Value)
+		return p, true
+	}
+	return matrix.Packed{}, false
+}
+
+// irrelevant picks the first item of the seeded sample that has nothing to do with the case and that the asker may see.
+func (r *caseRun) irrelevant() (matrix.Packed, bool) {
+	for _, v := range r.presence.sample {
+		it := v.item
+		related := r.isAnyGold(it.ID, it.Source, matrix.NewText(it.Text)) || !r.c.As.Authorised(it.Access, it.Metadata) || it.Text == "" ||
+			slices.ContainsFunc(r.c.Evidence.Distractors, func(d matrix.Distractor) bool { return d.Source == it.ID || d.Source == it.Source }) ||
+			slices.ContainsFunc(r.obs.Retrievals[0].PassedOn(), func(h matrix.Hit) bool { return h.ID == it.ID })
+		if !related {
+			return matrix.Packed{ID: it.ID, Source: it.Source, Revision: it.Revision, Text: matrix.NewText(it.Text), Units: r.count(it.Text)}, true
+		}
+	}
+	return matrix.Packed{}, false
+}

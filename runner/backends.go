@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// backends are the opened and wrapped backends of one experiment, with what they declare.
+type backends struct {
+	store     adapters.VectorStore
+	embedder  adapters.Embedder // nil where the experiment names none
+	generator adapters.Generator
+	reranker  adapters.Reranker // nil where the experiment names none
+
+	storeInfo     adapters.StoreInfo
+	embedderInfo  adapters.EmbedderInfo
+	generatorInfo adapters.GeneratorInfo
+	rerankerInfo  adapters.RerankerInfo
+}
+
+// open opens every backend that the experiment names and asks each what it is. On an error everything that was opened is
+// closed again.
+func open(ctx context.Context, l *experiments.Loaded, o Options) (_ *backends, err error) {
+	b := &backends{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	e := &l.Experiment
+	config := func(backend *matrix.Backend) adapters.Config {
+		return adapters.Config{Settings: backend.Settings, CacheDir: o.CacheDir, Progress: o.Progress.storeProgress()}
+	}
+	if spec := e.Backends.Embedder; spec != nil {
+		embedder, err := o.Registry.Embedder(ctx, spec.Adapter, config(spec))
+		if err != nil {
+			return nil, err
+		}
+		b.embedder = adapters.WrapEmbedder(embedder, policy(e.Limits))
+		if b.embedderInfo, err = b.embedder.Describe(ctx); err != nil {
+			return nil, fmt.Errorf("asking the embedder what it is: %w", err)
+		}
+	}
+	spec := e.Backends.Store
+	cfg := config(spec)
+	cfg.IndexEmbedder = b.embedder
+	if l.Documents != nil {
+		cfg.Documents = corpus{l.Documents}
+	}
+	store, err := o.Registry.Store(ctx, spec.Adapter, cfg)
+	if err != nil {
+		return nil, err
+	}
+	b.store = adapters.WrapStore(store, policy(e.Limits))
+	if b.storeInfo, err = b.store.Describe(ctx); err != nil {
+		return nil, fmt.Errorf("asking the store what it is: %w", err)
+	}
+	generator, err := o.Registry.Generator(ctx, e.Backends.Generator.Adapter, config(e.Backends.Generator))
+	if err != nil {
+		return nil, err
+	}
+	b.generator = adapters.WrapGenerator(generator, policy(e.Limits))
+	if b.generatorInfo, err = b.generator.Describe(ctx); err != nil {
+		return nil, fmt.Errorf("asking the generator what it is: %w", err)
+	}
+	if spec := e.Backends.Reranker; spec != nil {
+		reranker, err := o.Registry.Reranker(ctx, spec.Adapter, config(spec))
+		if err != nil {
+			return nil, err
+		}
+		b.reranker = adapters.WrapReranker(reranker, policy(e.Limits))
+		if b.rerankerInfo, err = b.reranker.Describe(ctx); err != nil {
+			return nil, fmt.Errorf("asking the reranker what it is: %w", err)
+		}
+	}
+	return b, nil
+}
+
+// policy turns the experiment's limits into a fresh policy: each backend has a rate and slots of its own.
+func policy(l matrix.Limits) adapters.Policy {
+	p := adapters.Policy{Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency), OnAttempt: attempt}
+	if l.RequestsPerMinute > 0 {
+		p.Limiter = rate.NewLimiter(rate.Limit(float64(l.RequestsPerMinute)/60), 1)
+	}
+	return p
+}
+
+// Close closes what was opened.
+func (b *backends) Close() error {
+	var errs []error
+	if b.store != nil {
+		errs = append(errs, b.store.Close())
+	}
+	if b.embedder != nil {
+		errs = append(errs, b.embedder.Close())
+	}
+	if b.generator != nil {
+		errs = append(errs, b.generator.Close())
+	}
+	if b.reranker != nil {
+		errs = append(errs, b.reranker.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// corpus hands an experiment's documents to a store.
+type corpus struct{ set *experiments.DocumentSet }
+
+func (c corpus) Digest(ctx context.Context) (string, error) { return c.set.Digest(ctx) }
+
+func (c corpus) Items(ctx context.Context) iter.Seq2[adapters.Item, error] {
+	return func(yield func(adapters.Item, error) bool) {
+		for d, err := range c.set.Documents(ctx) {
+			item := adapters.Item{
+				ID: d.ID, Source: d.Source, Revision: d.Revision, Text: d.Text, Access: d.Access, Metadata: d.Metadata,
+				EmbedModel: d.EmbedModel, Collection: d.Collection, IndexedAt: d.IndexedAt, UpdatedAt: d.UpdatedAt, Vector: d.Vector,
+			}
+			if !yield(item, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// condition turns a resolved filter into the store's form.
+func conditions(f matrix.Filter) []adapters.Condition {
+	out := make([]adapters.Condition, 0, len(f))
+	for _, c := range f {
+		out = append(out, adapters.Condition{Field: c.Field, AnyOf: c.AnyOf, Not: c.Not})
+	}
+	return out
+}
+
+func callError(err error) *matrix.CallError {
+	return &matrix.CallError{Kind: string(adapters.KindOf(err)), Message: err.Error()}
+}

@@ -1,0 +1,174 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// Recorder keeps the journal of one case: an intent before each call, an outcome after it. An error means that nothing more
+// may be bought.
+type Recorder interface {
+	Intent(results.Intent) error
+	Outcome(results.Outcome) error
+}
+
+// caseRun is the work on one case.
+type caseRun struct {
+	*session
+	c        *matrix.Case
+	plan     *matrix.Plan
+	recorder Recorder
+	obs      matrix.Observations
+
+	queryTemplate, systemTemplate, userTemplate *matrix.Template
+
+	vectors map[string]queryVector
+	calls   map[string]matrix.Call
+	inputs  []string // input digest of each trial
+}
+
+type queryVector struct {
+	vector []float32
+	model  string
+}
+
+// observe runs the matrix of one case. The error is one of the work, never of a call.
+func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan, recorder Recorder) (*matrix.Observations, error) {
+	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, vectors: map[string]queryVector{}, calls: map[string]matrix.Call{}}
+	if err := r.templates(); err != nil {
+		return nil, err
+	}
+	info := s.storeInfo
+	r.obs.Store = matrix.StoreFacts{
+		Adapter: s.experiment.Backends.Store.Adapter, Version: info.Version, Collection: info.Collection, Mode: s.experiment.Pipeline.Search.Mode,
+		Fingerprint: info.Fingerprint, Revision: info.Revision, Scan: s.presence.scan, Gold: s.presence.gold[c.ID],
+	}
+	if s.presence.err != nil {
+		r.obs.Store.Error = callError(s.presence.err)
+	}
+	var err error
+	if r.obs.Store.Embed, err = s.forCase(ctx, s.identity, r.obs.Store.Gold); err != nil {
+		return nil, err
+	}
+	production, err := r.retrieve(ctx, r.production())
+	if err != nil {
+		return nil, err
+	}
+	r.obs.Retrievals = append(r.obs.Retrievals, production)
+	if production.Status == matrix.StatusOK {
+		if err := r.probes(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.trials(ctx); err != nil {
+		return nil, err
+	}
+	after, err := s.store.Describe(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err == nil {
+		r.obs.Store.FingerprintAfter = after.Fingerprint
+	}
+	return &r.obs, nil
+}
+
+func (r *caseRun) templates() (err error) {
+	p := r.experiment.Pipeline
+	for _, t := range []struct {
+		text string
+		into **matrix.Template
+	}{{p.Query, &r.queryTemplate}, {p.Prompt.System, &r.systemTemplate}, {p.Prompt.User, &r.userTemplate}} {
+		if t.text == "" {
+			continue
+		}
+		parsed, problems := matrix.ParseTemplate(t.text)
+		if len(problems) > 0 {
+			return fmt.Errorf("template: %w", problems[0])
+		}
+		*t.into = parsed
+	}
+	return nil
+}
+
+// begun is a call between its intent and its outcome. A retrieval may ask several backends; it is one call all the same.
+type begun struct {
+	ctx     context.Context // carries the call to the wrappers, which announce each try through it
+	run     *caseRun
+	key     string
+	call    matrix.Call
+	durable bool
+	tries   int // announced so far; the wrappers tell of tries one after the other, on the caller's goroutine
+}
+
+type begunKey struct{}
+
+// begin prepares a call. Nothing is written yet: its intent is, just before the first try.
+func (r *caseRun) begin(ctx context.Context, call matrix.Call, key string, durable bool) (*begun, error) {
+	if err := r.spend(); err != nil {
+		return nil, err
+	}
+	b := &begun{run: r, key: key, call: call, durable: durable}
+	b.ctx = context.WithValue(ctx, begunKey{}, b)
+	return b, nil
+}
+
+// attempt journals the tries of a call: the intent before each, and the outcome of each that is followed by another.
+func attempt(ctx context.Context, a adapters.Attempt) error {
+	b, ok := ctx.Value(begunKey{}).(*begun)
+	switch {
+	case !ok:
+		return nil
+	case !a.Done && (b.tries == 0 || a.Number > 1):
+		b.tries++
+		return b.run.recorder.Intent(results.Intent{CallKey: b.key, Call: b.call, Attempt: b.tries, Durable: b.durable})
+	case a.Done && a.Again:
+		return b.run.recorder.Outcome(results.Outcome{
+			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: callError(a.Err), LatencyMS: a.Took.Milliseconds(), Durable: b.durable,
+		})
+	}
+	return nil
+}
+
+// end writes the outcome of the last try.
+func (b *begun) end(o results.Outcome) error {
+	if b.tries == 0 {
+		return nil // no try was announced, so none is left open
+	}
+	o.CallKey, o.Attempt, o.Durable = b.key, b.tries, b.durable
+	return b.run.recorder.Outcome(o)
+}
+
+func (s *session) stamp() string { return s.now().UTC().Format(time.RFC3339Nano) }
+
+// evaluate turns observations into a verdict.
+func (s *session) evaluate(c *matrix.Case, plan *matrix.Plan, obs *matrix.Observations) (verdict.Features, verdict.Evaluation, error) {
+	features, err := verdict.Extract(s.experiment, c, obs)
+	if err != nil {
+		return features, verdict.Evaluation{}, err
+	}
+	evaluation, err := verdict.Evaluate(s.experiment, c, plan, obs, &features)
+	return features, evaluation, err
+}
+
+func wordCosine(a, b map[string]float64) float64 {
+	var dot, na, nb float64
+	for w, n := range a {
+		dot += n * b[w]
+		na += n * n
+	}
+	for _, n := range b {
+		nb += n * n
+	}
+	if na == 0 || nb == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(na*nb)
+}

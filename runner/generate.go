@@ -1,0 +1,226 @@
+package runner
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// maxAnswer is the most of an answer that is kept; the rest is cut and said so.
+const maxAnswer = 8 << 20
+
+// trials runs every cell that generates. Contexts are built first, so that identical requests to a deterministic generator
+// are seen before any is made; then the calls run side by side, and each writes its own place of the plan's order.
+func (r *caseRun) trials(ctx context.Context) error {
+	production, dropped := r.assemble(&r.obs.Retrievals[0])
+	var todo []int
+	first := map[string]string{} // input digest → call key of the trial that makes the call
+	copies := map[int]int{}
+	for _, cell := range r.plan.Cells {
+		packed, irrelevant, reason := r.context(cell, production)
+		if r.obs.Retrievals[0].Status != matrix.StatusOK {
+			reason = "the search of C failed"
+		}
+		for rep := 1; rep <= cell.Repeats; rep++ {
+			t := matrix.Trial{Cell: cell.Cell, Rep: rep, Packed: packed, Irrelevant: irrelevant, Seed: r.experiment.Pipeline.Generate.Seed + int64(rep-1)}
+			if cell.Cell.Run() == matrix.Production || cell.Base == matrix.CellA {
+				t.Retrieval = r.obs.Retrievals[0].CallKey
+			}
+			if cell.Cell == matrix.CellA {
+				t.Dropped = dropped
+			}
+			if reason != "" {
+				t.Status, t.Reason, t.Packed = matrix.StatusNotRun, reason, []matrix.Packed{}
+			}
+			if err := r.prepare(&t); err != nil {
+				return err
+			}
+			i := len(r.obs.Trials)
+			r.obs.Trials = append(r.obs.Trials, t)
+			switch {
+			case t.Status == matrix.StatusNotRun:
+			case t.Cached:
+			case r.plan.Deterministic && cell.Cell != matrix.CellAgain && first[r.inputs[i]] != "":
+				r.obs.Trials[i].SameAs = first[r.inputs[i]]
+				copies[i] = r.byKey(first[r.inputs[i]])
+			default:
+				first[r.inputs[i]] = t.CallKey
+				todo = append(todo, i)
+			}
+		}
+	}
+	group, callCtx := errgroup.WithContext(ctx)
+	group.SetLimit(r.experiment.Limits.Concurrency)
+	for _, i := range todo {
+		group.Go(func() error { return r.generate(callCtx, &r.obs.Trials[i]) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for i, from := range copies {
+		copyAnswer(&r.obs.Trials[i], &r.obs.Trials[from])
+	}
+	return nil
+}
+
+// copyAnswer gives a trial the answer to the identical request that was made once.
+func copyAnswer(to, from *matrix.Trial) {
+	to.Answer, to.AnswerLossy, to.FinishReason, to.ModelReported, to.SystemFingerprint = from.Answer, from.AnswerLossy, from.FinishReason, from.ModelReported, from.SystemFingerprint
+	to.Usage, to.Status, to.Reason, to.Error = from.Usage, from.Status, from.Reason, from.Error
+}
+
+func (r *caseRun) byKey(key string) int {
+	for i := range r.obs.Trials {
+		if r.obs.Trials[i].CallKey == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// prepare renders the prompt, names the call, and serves the answer from production's cache where that would.
+func (r *caseRun) prepare(t *matrix.Trial) error {
+	call := matrix.Call{
+		Case: r.plan.CaseDigest, Cell: t.Cell, Step: "generate", Rep: t.Rep,
+		Provider: r.experiment.Backends.Generator.Adapter, Model: r.generatorInfo.Model, Params: r.plan.Cells[0].Settings,
+	}
+	t.ModelRequested = r.generatorInfo.Model
+	var err error
+	if t.Status != matrix.StatusNotRun {
+		t.Prompt = r.prompt(t.Packed)
+		var all strings.Builder
+		for _, m := range t.Prompt {
+			all.WriteString(m.Text.Value)
+			all.WriteString("\n")
+		}
+		t.PromptTokensLocal = r.count(all.String())
+	}
+	if call.Input, err = matrix.Digest(struct {
+		Prompt []matrix.PromptMessage
+		Seed   int64
+	}{t.Prompt, t.Seed}); err != nil {
+		return err
+	}
+	r.inputs = append(r.inputs, call.Input)
+	if t.CallKey, err = call.Key(); err != nil {
+		return err
+	}
+	r.calls[t.CallKey] = call
+	if t.Cell == matrix.CellA && t.Status != matrix.StatusNotRun {
+		if answer, ok := r.cached(); ok {
+			t.Status, t.Cached, t.FinishReason, t.Answer = matrix.StatusOK, true, adapters.FinishStop, matrix.NewText(answer)
+		}
+	}
+	return nil
+}
+
+// prompt renders the messages exactly as they are sent.
+func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
+	faults := r.faults()
+	if faults.EmptyContext {
+		packed = nil
+	}
+	var out []matrix.PromptMessage
+	add := func(role, text string) {
+		for from, to := range faults.Replace {
+			text = strings.ReplaceAll(text, from, to)
+		}
+		out = append(out, matrix.PromptMessage{Role: role, Text: matrix.NewText(text)})
+	}
+	if r.systemTemplate != nil {
+		add("system", r.systemTemplate.Render(r.c.Question(), r.c.As, packed))
+	}
+	if n := len(r.c.Messages); n > 0 {
+		for _, m := range r.c.Messages[:n-1] {
+			add(m.Role, m.Text)
+		}
+	}
+	add("user", r.userTemplate.Render(r.c.Question(), r.c.As, packed))
+	return out
+}
+
+// generate makes one call and records what came back. A failing call is an observation.
+func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
+	journal, err := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
+	if err != nil {
+		return err
+	}
+	g := r.experiment.Pipeline.Generate
+	req := adapters.GenerateRequest{MaxTokens: g.MaxTokens, Stop: g.Stop, Seed: &t.Seed}
+	temperature := g.Temperature.Float()
+	req.Temperature = &temperature
+	if g.TopP != nil {
+		topP := g.TopP.Float()
+		req.TopP = &topP
+	}
+	for _, m := range t.Prompt {
+		req.Messages = append(req.Messages, adapters.Message{Role: m.Role, Text: m.Text.Value})
+	}
+	t.At = r.stamp()
+	response, failure := r.generator.Generate(journal.ctx, req)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	t.Attempts = journal.tries
+	if failure != nil {
+		t.Status, t.Error = matrix.StatusError, callError(failure)
+	} else {
+		record(t, response)
+	}
+	r.progress.generated()
+	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(t.Answer.Value), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
+}
+
+// record copies a response into the trial.
+func record(t *matrix.Trial, response adapters.GenerateResponse) {
+	text := response.Text
+	if len(text) > maxAnswer {
+		text, t.AnswerLossy = text[:maxAnswer], true
+	}
+	if !utf8.ValidString(text) {
+		text, t.AnswerLossy = strings.ToValidUTF8(text, "\uFFFD"), true
+	}
+	t.Answer = matrix.NewText(text)
+	t.FinishReason, t.ModelReported, t.SystemFingerprint, t.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
+	t.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens}
+	t.LatencyMS = response.WireTime.Milliseconds()
+	switch response.FinishReason {
+	case adapters.FinishContentFilter:
+		t.Status = matrix.StatusFiltered
+	case adapters.FinishLength:
+		t.Status = matrix.StatusTruncated
+	default:
+		t.Status = matrix.StatusOK
+	}
+}
+
+// cached answers as production's cache in front of the generator would.
+func (r *caseRun) cached() (string, bool) {
+	mine := wordCounts(r.c.Question())
+	for _, entry := range r.faults().Cache {
+		least := 1.0
+		if entry.Similarity != nil {
+			least = entry.Similarity.Float()
+		}
+		const rounding = 1e-9
+		if wordCosine(mine, wordCounts(entry.Query)) >= least-rounding {
+			return entry.Answer, true
+		}
+	}
+	return "", false
+}
+
+func wordCounts(s string) map[string]float64 {
+	counts := map[string]float64{}
+	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) }) {
+		counts[w]++
+	}
+	return counts
+}

@@ -1,0 +1,404 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// textWindow is how many items at the top of a ranking are recorded with their text. Below it the id, rank and score are
+// kept, and the scan of the store says which ids hold the gold.
+const textWindow = 20
+
+// search describes one retrieval before it is made.
+type search struct {
+	cell      matrix.CellID
+	query     string
+	mode      string
+	filter    matrix.Filter
+	threshold *matrix.Decimal
+	exact     bool
+	model     string  // another embedding model for the query
+	prefix    *string // another prefix for the query
+}
+
+// production is the search that production makes for the case.
+func (r *caseRun) production() search {
+	p := r.experiment.Pipeline
+	return search{
+		cell: matrix.CellC, query: r.effectiveQuery(), mode: p.Search.Mode, filter: p.Search.Filter.Resolve(r.c.As),
+		threshold: p.Search.Threshold, exact: p.Search.Exact,
+	}
+}
+
+// effectiveQuery is what production searches for.
+func (r *caseRun) effectiveQuery() string {
+	if r.queryTemplate == nil {
+		return r.c.Question()
+	}
+	return r.queryTemplate.Render(r.c.Question(), r.c.As, nil)
+}
+
+// retrieve makes one retrieval and records it. An error is returned only when the work itself cannot go on.
+func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, error) {
+	p := r.experiment.Pipeline.Search
+	out := matrix.Retrieval{
+		Cell: s.cell, Query: r.c.Question(), QueryEffective: s.query, Mode: s.mode, K: p.K, Depth: max(p.Depth, p.K),
+		Filter: s.filter, Threshold: s.threshold, Exact: s.exact, Candidates: []matrix.Hit{},
+	}
+	call := matrix.Call{Case: r.plan.CaseDigest, Cell: s.cell, Step: "retrieve", Rep: 1, Provider: r.experiment.Backends.Store.Adapter, Model: s.model}
+	var err error
+	if call.Input, err = matrix.Digest(struct {
+		Query, Mode      string
+		Filter           matrix.Filter
+		Threshold        *matrix.Decimal
+		Exact            bool
+		Depth            int
+		Model, QueryBase string
+		Prefix           *string
+	}{s.query, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix}); err != nil {
+		return out, err
+	}
+	if out.CallKey, err = call.Key(); err != nil {
+		return out, err
+	}
+	journal, err := r.begin(ctx, call, out.CallKey, !r.store.Capabilities().Local)
+	if err != nil {
+		return out, err
+	}
+	out.At = r.stamp()
+	started := time.Now()
+	response, failure := r.ask(journal.ctx, s, &out)
+	if ctx.Err() != nil {
+		return out, ctx.Err()
+	}
+	out.Status = matrix.StatusOK
+	if failure != nil {
+		out.Status, out.Error = matrix.StatusError, callError(failure)
+	}
+	recordHits(&out, response)
+	if s.cell == matrix.CellC {
+		if err := r.rerank(journal.ctx, &out); err != nil {
+			return out, err
+		}
+	}
+	out.LatencyMS = time.Since(started).Milliseconds()
+	return out, journal.end(results.Outcome{Status: out.Status, Error: out.Error, LatencyMS: out.LatencyMS})
+}
+
+// recordHits copies a ranking; texts are kept near the cutoff.
+func recordHits(out *matrix.Retrieval, response adapters.SearchResponse) {
+	out.LowerIsBetter = response.LowerIsBetter
+	for i, h := range response.Hits {
+		hit := matrix.Hit{Rank: i + 1, ID: h.ID, Source: h.Source, Revision: h.Revision, Access: h.Access, Metadata: h.Metadata}
+		if h.Score != nil {
+			score := decimal(*h.Score)
+			hit.Score = &score
+		}
+		if i < max(out.K, textWindow) {
+			hit.Text = matrix.NewText(h.Text)
+		}
+		out.Candidates = append(out.Candidates, hit)
+	}
+}
+
+// ask embeds the query where the mode needs it, and searches.
+func (r *caseRun) ask(ctx context.Context, s search, out *matrix.Retrieval) (adapters.SearchResponse, error) {
+	req := adapters.SearchRequest{Mode: s.mode, Query: s.query, Limit: out.Depth, Filter: conditions(s.filter), Exact: s.exact}
+	if s.threshold != nil {
+		t := s.threshold.Float()
+		req.Threshold = &t
+	}
+	if s.mode != matrix.ModeKeyword {
+		vector, model, err := r.queryVector(ctx, s)
+		if err != nil {
+			return adapters.SearchResponse{}, err
+		}
+		req.Vector, out.EmbedModel, out.QueryPrefix = vector, model, r.embedderInfo.QueryPrefix
+		if s.prefix != nil {
+			out.QueryPrefix = *s.prefix
+		}
+	}
+	response, err := r.store.Search(ctx, req)
+	if err == nil && response.Received != "" {
+		out.QueryEffective = response.Received
+	}
+	return response, err
+}
+
+// queryVector embeds a query once for the case, however many probes use it.
+func (r *caseRun) queryVector(ctx context.Context, s search) ([]float32, string, error) {
+	prefix := r.embedderInfo.QueryPrefix
+	if s.prefix != nil {
+		prefix = *s.prefix
+	}
+	key := s.model + "\x00" + prefix + "\x00" + s.query
+	if v, ok := r.vectors[key]; ok {
+		return v.vector, v.model, nil
+	}
+	response, err := r.embedder.Embed(ctx, adapters.EmbedRequest{Texts: []string{s.query}, Purpose: adapters.ForQuery, Model: s.model, Prefix: s.prefix})
+	if err != nil {
+		return nil, "", fmt.Errorf("embedding the query: %w", err)
+	}
+	v := queryVector{response.Vectors[0], response.ModelReported}
+	r.vectors[key] = v
+	return v.vector, v.model, nil
+}
+
+// rerank lets the reranker order what the search passed on.
+func (r *caseRun) rerank(ctx context.Context, out *matrix.Retrieval) error {
+	settings := r.experiment.Pipeline.Rerank
+	if settings == nil || out.Status != matrix.StatusOK {
+		return nil
+	}
+	out.RerankModel, out.RerankTop, out.RerankOrder, out.RerankFloor = r.rerankerInfo.Model, settings.Top, settings.Order, settings.Threshold
+	passed := out.PassedOn()
+	if len(passed) == 0 {
+		return nil
+	}
+	response, err := r.reranker.Rerank(ctx, adapters.RerankRequest{Query: out.Query, Documents: texts(passed)})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		out.Status, out.Error = matrix.StatusError, callError(fmt.Errorf("reranking: %w", err))
+		return nil
+	}
+	ordered := response.Results
+	if settings.Order == "score" {
+		ordered = slices.Clone(ordered)
+		slices.SortStableFunc(ordered, func(a, b adapters.RerankResult) int { return compareScores(b.Score, a.Score) })
+	}
+	seen := map[int]bool{}
+	for _, result := range ordered {
+		if result.Index < 0 || result.Index >= len(passed) || seen[result.Index] {
+			continue // an index that was never sent says nothing about any item
+		}
+		seen[result.Index] = true
+		hit := passed[result.Index]
+		score := decimal(result.Score)
+		hit.Rank, hit.Score, hit.InputTruncated = len(out.Reranked)+1, &score, result.Truncated
+		out.Reranked = append(out.Reranked, hit)
+	}
+	return nil
+}
+
+func compareScores(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func texts(hits []matrix.Hit) []string {
+	out := make([]string, len(hits))
+	for i, h := range hits {
+		out[i] = h.Text.Value
+	}
+	return out
+}
+
+// probes runs the searches of C that remove exactly one thing. They are made only where they decide something.
+func (r *caseRun) probes(ctx context.Context) error {
+	missed := r.goldMissed()
+	for _, planned := range r.plan.Retrievals[1:] {
+		if planned.Condition == matrix.IfGoldMissed && !missed {
+			continue
+		}
+		s := r.production()
+		s.cell = planned.Cell
+		switch planned.Cell {
+		case matrix.ProbeNoFilter:
+			s.filter = nil
+		case matrix.ProbeNoThreshold:
+			s.threshold = nil
+		case matrix.ProbeExact:
+			if !r.store.Capabilities().Exact {
+				continue
+			}
+			s.exact = true
+		case matrix.ProbeAsTyped:
+			s.query = r.c.Question()
+		case matrix.ProbeKeyword:
+			s.mode = matrix.ModeKeyword
+		case matrix.ProbeDense:
+			s.mode = matrix.ModeDense
+		case matrix.ProbeIndexEmbed:
+			if !r.indexEmbed(&s) {
+				continue
+			}
+		case matrix.ControlFilter:
+			if err := r.controlFilter(ctx, s); err != nil {
+				return err
+			}
+			continue
+		case matrix.ControlRerank:
+			if err := r.controlRerank(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		probe, err := r.retrieve(ctx, s)
+		if err != nil {
+			return err
+		}
+		r.obs.Retrievals = append(r.obs.Retrievals, probe)
+	}
+	return nil
+}
+
+// goldMissed reports whether a required item is not among what the retrieval keeps.
+func (r *caseRun) goldMissed() bool {
+	c := &r.obs.Retrievals[0]
+	for i := range r.c.Evidence.Required {
+		if !slices.ContainsFunc(c.Kept(), func(h matrix.Hit) bool { return r.isGold(i, h.ID, h.Source, h.Text) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// indexEmbed asks for the query's embedding as the index is pinned or declared. It is false where that is how it was asked.
+func (r *caseRun) indexEmbed(s *search) bool {
+	model, prefix := r.storeInfo.EmbedModel, r.storeInfo.QueryPrefix
+	if pin := r.experiment.Pins.Index; pin.EmbedModel != "" {
+		model = pin.EmbedModel
+	}
+	if pin := r.experiment.Pins.Index.QueryPrefix; pin != nil {
+		prefix = pin
+	}
+	differs := false
+	if model != "" && model != r.embedderInfo.Model {
+		s.model, differs = model, true
+	}
+	if prefix != nil && *prefix != r.embedderInfo.QueryPrefix {
+		s.prefix, differs = prefix, true
+	}
+	return differs
+}
+
+// impossible is a filter value that no item has.
+const impossible = "culprit-control-3f1c9a2e-no-such-value"
+
+// controlFilter searches with a value that cannot exist: whatever comes back went round the filter.
+func (r *caseRun) controlFilter(ctx context.Context, s search) error {
+	filter := slices.DeleteFunc(slices.Clone(r.experiment.Pipeline.Search.Filter), func(c matrix.Condition) bool { return c.Not })
+	if len(filter) == 0 {
+		return nil // a filter that only excludes is not emptied by an unknown value
+	}
+	s.filter = nil
+	for _, c := range filter {
+		s.filter = append(s.filter, matrix.Condition{Field: c.Field, AnyOf: []string{impossible}})
+	}
+	got, err := r.retrieve(ctx, s)
+	if err != nil {
+		return err
+	}
+	control := &matrix.FilterControl{Filter: s.filter, Returned: []string{}, Error: got.Error}
+	for _, h := range got.Candidates[:min(len(got.Candidates), textWindow)] {
+		control.Returned = append(control.Returned, h.ID)
+	}
+	r.obs.Store.FilterControl = control
+	return nil
+}
+
+// controlRerank asks the reranker three things whose answers are known: the query itself beats an unrelated text, a text
+// scores the same alone as in the list, and a text scores better once the query is appended to it.
+func (r *caseRun) controlRerank(ctx context.Context) error {
+	c := &r.obs.Retrievals[0]
+	if len(c.Reranked) == 0 {
+		return nil
+	}
+	control := &matrix.RerankControl{}
+	r.obs.Store.RerankControl = control
+	fail := func(err error) error {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		control.Error = callError(err)
+		return nil
+	}
+	const unrelated = "zzqx vlorp"
+	scores, err := r.rerankScores(ctx, c.Query, []string{c.Query, unrelated})
+	if err != nil {
+		return fail(err)
+	}
+	control.QueryScore, control.OtherScore, control.QueryFirst = decimal(scores[0]), decimal(scores[1]), scores[0] > scores[1]
+	for _, h := range c.PassedOn() {
+		if !r.isAnyGold(h.ID, h.Source, h.Text) {
+			continue
+		}
+		control.GoldID = h.ID
+		alone, err := r.rerankScores(ctx, c.Query, []string{h.Text.Value})
+		if err != nil {
+			return fail(err)
+		}
+		appended, err := r.rerankScores(ctx, c.Query, []string{h.Text.Value + " " + c.Query})
+		if err != nil {
+			return fail(err)
+		}
+		score := decimal(alone[0])
+		control.GoldAlone, control.EndUnread = &score, alone[0] == appended[0]
+		if i := slices.IndexFunc(c.Reranked, func(x matrix.Hit) bool { return x.ID == h.ID }); i >= 0 {
+			control.GoldInList = c.Reranked[i].Score
+		}
+		break
+	}
+	return nil
+}
+
+// rerankScores returns one score for each document, in order.
+func (r *caseRun) rerankScores(ctx context.Context, query string, documents []string) ([]float64, error) {
+	response, err := r.reranker.Rerank(ctx, adapters.RerankRequest{Query: query, Documents: documents})
+	if err != nil {
+		return nil, err
+	}
+	scores := make([]float64, len(documents))
+	seen := 0
+	for _, result := range response.Results {
+		if result.Index >= 0 && result.Index < len(scores) {
+			scores[result.Index] = result.Score
+			seen++
+		}
+	}
+	if seen != len(documents) {
+		return nil, errors.New("the reranker did not score every document of the control")
+	}
+	return scores, nil
+}
+
+// isGold reports whether an item serves a requirement: it holds the span of an alternative and is its item, or has the body
+// of the gold text, or the store has no item of that source at all.
+func (r *caseRun) isGold(requirement int, id, source string, text matrix.Text) bool {
+	for i := range r.obs.Store.Gold {
+		g := &r.obs.Store.Gold[i]
+		if g.Requirement != requirement {
+			continue
+		}
+		want := r.c.Evidence.Required[requirement].AnyOf[g.Alternative]
+		holds := slices.Contains(g.Exact, id) || slices.Contains(g.Folded, id) || text.Value != "" && strings.Contains(text.Value, want.Span)
+		if holds && (want.Source == id || want.Source == source || len(g.Items) == 0 || text.Ref != "" && text.Ref == g.Text.Ref) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *caseRun) isAnyGold(id, source string, text matrix.Text) bool {
+	for i := range r.c.Evidence.Required {
+		if r.isGold(i, id, source, text) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,262 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// Options are what a run needs besides the experiment.
+type Options struct {
+	Registry *adapters.Registry
+	Out      string           // folder of the results
+	CacheDir string           // folder for what can be made again
+	Now      func() time.Time // nil: time.Now
+	Progress *Progress        // nil: none
+	Drain    <-chan struct{}  // closed: no new case is started; nil: never
+}
+
+// ErrDrained is returned when Options.Drain ended the run before every case was started.
+var ErrDrained = errors.New("interrupted before every case was run")
+
+// session is one run over an experiment: opened backends and what is known of the whole store.
+type session struct {
+	*backends
+	experiment *matrix.Experiment
+	presence   *presence
+	identity   *identity
+	count      counter
+	now        func() time.Time
+	progress   *Progress
+	spent      atomic.Int64
+
+	deterministic bool
+	observed      matrix.Answer // whether the generator's word holds
+
+	mu       sync.Mutex
+	warnings []string
+}
+
+// Run runs every case of the experiment and seals one bundle for each. The summary lists the cases that were sealed, in
+// the order of the experiment, also when an error ends the run.
+func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summary, err error) {
+	started := time.Now()
+	s, err := start(ctx, l, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	execution, err := results.NewExecution(o.Out, l.Experiment.Name, s.now())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, execution.Close()) }()
+	summary := s.newSummary(execution.ID())
+	cases := make([]*results.CaseSummary, len(l.Cases))
+	runErr := s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
+		sealed, err := s.runCase(ctx, execution, &l.Cases[i], i == 0 && s.deterministic)
+		if err != nil {
+			return fmt.Errorf("case %q: %w", l.Cases[i].Case.ID, err)
+		}
+		cases[i] = sealed
+		return nil
+	})
+	for _, c := range cases {
+		if c != nil {
+			summary.Cases = append(summary.Cases, *c)
+		}
+	}
+	summary.Warnings = append(summary.Warnings, s.warnings...)
+	summary.WallMS = time.Since(started).Milliseconds()
+	summary.Total()
+	return summary, errors.Join(runErr, execution.Finish(*summary))
+}
+
+// start opens the backends, proves what is in the store for all cases at once, and holds the generator to its word.
+func start(ctx context.Context, l *experiments.Loaded, o Options) (_ *session, err error) {
+	now := o.Now
+	if now == nil {
+		now = time.Now
+	}
+	count, err := newCounter(l.Experiment.Pipeline.Assemble.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	b, err := open(ctx, l, o)
+	if err != nil {
+		return nil, err
+	}
+	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown}
+	s.deterministic = b.generatorInfo.Deterministic
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	cases := make([]*matrix.Case, len(l.Cases))
+	for i := range l.Cases {
+		cases[i] = &l.Cases[i].Case
+	}
+	s.progress.begin("scanning the store", b.storeInfo.Count)
+	if s.presence, err = s.prove(ctx, cases); err != nil {
+		return nil, fmt.Errorf("scanning the store: %w", err)
+	}
+	if s.identity, err = s.identify(ctx, s.presence); err != nil {
+		return nil, fmt.Errorf("comparing stored vectors: %w", err)
+	}
+	s.progress.begin("running cases", len(l.Cases))
+	return s, nil
+}
+
+// each runs work for every case. The first case goes alone where the generator calls itself deterministic, since its
+// word decides how often all the others are repeated. Closing drain starts no further case.
+func (s *session) each(ctx context.Context, cases []experiments.LoadedCase, drain <-chan struct{}, work func(context.Context, int) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(s.experiment.Limits.Concurrency)
+	drained := false
+	for i := range cases {
+		select {
+		case <-drain:
+			drained = true
+		case <-ctx.Done():
+		default:
+		}
+		if drained || ctx.Err() != nil {
+			break
+		}
+		if i == 0 && s.deterministic {
+			if err := work(ctx, i); err != nil {
+				return errors.Join(err, group.Wait())
+			}
+			continue
+		}
+		group.Go(func() error { return work(ctx, i) })
+	}
+	err := group.Wait()
+	if err == nil && drained {
+		return ErrDrained
+	}
+	return err
+}
+
+// runCase observes one case, judges it and seals its bundle. With hold, A's request is made twice to hold the generator to
+// its word.
+func (s *session) runCase(ctx context.Context, execution *results.Execution, lc *experiments.LoadedCase, hold bool) (_ *results.CaseSummary, err error) {
+	c := &lc.Case
+	plan, err := s.plan(c, hold)
+	if err != nil {
+		return nil, err
+	}
+	pins, err := s.pins()
+	if err != nil {
+		return nil, err
+	}
+	pinsDigest, err := matrix.Digest(pins)
+	if err != nil {
+		return nil, err
+	}
+	writer, err := execution.Case(c, plan.CaseDigest, pinsDigest)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, writer.Abort())
+		}
+	}()
+	if err := writer.Plan(plan); err != nil {
+		return nil, err
+	}
+	observations, err := s.observe(ctx, c, plan, writer)
+	if err != nil {
+		return nil, err
+	}
+	if hold && s.broke(observations) {
+		// The generator gave two answers to one request: from here on it is repeated like any stochastic one.
+		if plan, err = s.plan(c, false); err != nil {
+			return nil, err
+		}
+		if err := writer.Plan(plan); err != nil {
+			return nil, err
+		}
+		if observations, err = s.observe(ctx, c, plan, writer); err != nil {
+			return nil, err
+		}
+	}
+	features, evaluation, err := s.evaluate(c, plan, observations)
+	if err != nil {
+		return nil, err
+	}
+	if pins, err = s.pinsAfter(observations); err != nil {
+		return nil, err
+	}
+	path, err := writer.Seal(results.Bundle{
+		Case: *c, CaseSource: lc.Source, Experiment: *s.experiment, Pins: pins, Plan: *plan,
+		Observations: *observations, Features: features, Evaluation: evaluation,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.progress.finished(c.ID)
+	summary := results.Summarise(evaluation, observations, path)
+	return &summary, nil
+}
+
+func (s *session) plan(c *matrix.Case, hold bool) (*matrix.Plan, error) {
+	plan, err := matrix.Expand(s.experiment, c, s.deterministic)
+	if err == nil && hold {
+		plan.HoldToWord()
+	}
+	return plan, err
+}
+
+// broke reports whether A's repeated request got another answer, and remembers what was seen.
+func (s *session) broke(o *matrix.Observations) bool {
+	var once, again *matrix.Trial
+	for i := range o.Trials {
+		switch t := &o.Trials[i]; t.Cell {
+		case matrix.CellA:
+			once = t
+		case matrix.CellAgain:
+			again = t
+		}
+	}
+	if once == nil || again == nil || once.Status != matrix.StatusOK || again.Status != matrix.StatusOK || once.Cached || again.Cached {
+		return false
+	}
+	s.observed = matrix.Yes
+	if once.Answer.Ref == again.Answer.Ref {
+		return false
+	}
+	s.observed, s.deterministic = matrix.No, false
+	s.warn("the generator declares that equal requests get equal answers, and gave two answers to one request: every cell is repeated")
+	return true
+}
+
+func (s *session) warn(says string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.warnings = append(s.warnings, says)
+}
+
+// ErrBudget is returned when the experiment's limit of calls is used up.
+var ErrBudget = errors.New("the limit of calls is used up")
+
+// spend counts one call against the limit before it is made.
+func (s *session) spend() error {
+	n := s.spent.Add(1)
+	if most := s.experiment.Limits.Calls; most > 0 && n > int64(most) {
+		return fmt.Errorf("limits.calls is %d: %w", most, ErrBudget)
+	}
+	return nil
+}
