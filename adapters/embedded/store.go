@@ -118,9 +118,9 @@ func (s *store) declare(ctx context.Context, embedder adapters.Embedder) error {
 	}
 	var unknown string
 	for _, id := range s.settings.Faults.Approximate {
-		err := s.db.QueryRowContext(ctx, `SELECT id FROM item WHERE id = ?`, id).Scan(&unknown)
+		err := s.db.QueryRowContext(ctx, `SELECT id FROM item WHERE collection = ? AND id = ?`, s.here.Number, id).Scan(&unknown)
 		if errors.Is(err, sql.ErrNoRows) {
-			return invalid("open", "fault \"approximate\" names %q, which is not in the store", id)
+			return invalid("open", "fault \"approximate\" names %q, which is not in collection %q", id, s.here.Name)
 		}
 		if err != nil {
 			return fmt.Errorf("looking up %q: %w", id, err)

@@ -132,7 +132,7 @@ func (f *storeFaults) ingest(ctx context.Context, documents adapters.Documents) 
 			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(unseen)) {
-			yield(entry{}, fmt.Errorf("fault %q names %q, which is not among the documents", unseen[id], id))
+			yield(entry{}, invalid("open", "fault %q names %q, which is not among the documents", unseen[id], id))
 			return
 		}
 	}

@@ -78,7 +78,7 @@ func (s *store) checkSearch(req adapters.SearchRequest) error {
 
 // exact tells whether nothing is missed. Every search here is exhaustive, so only the fault makes one approximate.
 func (s *store) exact(req adapters.SearchRequest) bool {
-	return req.Exact || req.Only != nil || req.Mode == modeKeyword || len(s.settings.Faults.Approximate) == 0
+	return req.Exact || len(req.Only) > 0 || req.Mode == modeKeyword || len(s.settings.Faults.Approximate) == 0
 }
 
 func (s *store) rank(ctx context.Context, req adapters.SearchRequest) ([]scored, error) {
@@ -89,7 +89,7 @@ func (s *store) rank(ctx context.Context, req adapters.SearchRequest) ([]scored,
 	if req.Mode == modeHybrid {
 		return s.fuse(ctx, req, where)
 	}
-	if req.Only != nil {
+	if len(req.Only) > 0 {
 		where.and("i.id "+inList, list(req.Only))
 	}
 	if req.Mode == modeKeyword {
@@ -178,7 +178,7 @@ func (s *store) fuse(ctx context.Context, req adapters.SearchRequest, where clau
 	}
 	ranking := make([]scored, 0, len(sums))
 	for _, item := range sums {
-		if req.Threshold != nil && item.score < *req.Threshold || req.Only != nil && !slices.Contains(req.Only, item.id) {
+		if req.Threshold != nil && item.score < *req.Threshold || len(req.Only) > 0 && !slices.Contains(req.Only, item.id) {
 			continue
 		}
 		ranking = append(ranking, item)

@@ -92,9 +92,13 @@ func (b *builder) vectors(ctx context.Context, batch []entry) ([][]float32, erro
 		}
 	}
 	for i, v := range out {
-		if v != nil && batch[i].vector.Zero {
-			out[i] = make([]float32, len(v))
+		if !batch[i].vector.Zero {
+			continue
 		}
+		if v == nil {
+			return nil, invalid("open", "fault \"vectors\" makes the vector of %q zero, and it has none", batch[i].ID)
+		}
+		out[i] = make([]float32, len(v))
 	}
 	return out, nil
 }

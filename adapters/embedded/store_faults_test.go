@@ -1,0 +1,312 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+// ports is a corpus in which "fee" finds a, b and c in this order in every mode.
+func ports() corpus {
+	return corpus{
+		{ID: "a", Text: "Port fee.", Source: "s-a", Revision: "1", Access: []string{"staff"}, Metadata: map[string][]string{"tenant": {"acme"}}},
+		{ID: "b", Text: "The port fee is 40.", Revision: "1", Metadata: map[string][]string{"tenant": {"globex"}}},
+		{ID: "c", Text: "Every port guest pays a fee of 40 to the harbour office.", Revision: "1"},
+		{ID: "d", Text: "Hours are nine to five."},
+	}
+}
+
+// asking opens the corpus with the faults and returns the ids that "fee" finds in each mode, and the store.
+func asking(t *testing.T, faults string, change func(*adapters.SearchRequest)) (map[string]string, *store) {
+	t.Helper()
+	embedder := hashing(t, `{"dimensions": 64}`)
+	s := mustOpen(t, t.TempDir(), `{"faults": `+faults+`}`, ports(), embedder)
+	found := map[string]string{}
+	for _, mode := range []string{modeKeyword, modeDense, modeHybrid} {
+		req := adapters.SearchRequest{Mode: mode, Query: "port fee", Vector: storeVectorOf(t, embedder, "port fee"), Limit: 100}
+		if change != nil {
+			change(&req)
+		}
+		response, err := s.Search(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, hit := range response.Hits {
+			ids = append(ids, hit.ID)
+		}
+		found[mode] = strings.Join(ids, " ")
+	}
+	return found, s
+}
+
+func storeVectorOf(t *testing.T, embedder adapters.Embedder, text string) []float32 {
+	t.Helper()
+	response, err := embedder.Embed(t.Context(), adapters.EmbedRequest{Texts: []string{text}, Purpose: adapters.ForQuery})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.Vectors[0]
+}
+
+func fetchOne(t *testing.T, s *store, id string) adapters.Item {
+	t.Helper()
+	items, err := s.Fetch(t.Context(), adapters.FetchRequest{IDs: []string{id}, Vectors: true})
+	if err != nil || len(items) != 1 {
+		t.Fatalf("fetching %q: %d items, %v", id, len(items), err)
+	}
+	return items[0]
+}
+
+func wantFound(t *testing.T, got map[string]string, keyword, dense, hybrid string) {
+	t.Helper()
+	if diff := cmp.Diff(map[string]string{modeKeyword: keyword, modeDense: dense, modeHybrid: hybrid}, got); diff != "" {
+		t.Errorf("found (-want +got):\n%s", diff)
+	}
+}
+
+func TestFaultNone(t *testing.T) {
+	t.Parallel()
+	got, _ := asking(t, `{}`, nil)
+	wantFound(t, got, "a b c", "a b c d", "a b c d")
+}
+
+func TestFaultOmit(t *testing.T) {
+	t.Parallel()
+	got, s := asking(t, `{"omit": ["b"]}`, nil)
+	wantFound(t, got, "a c", "a c d", "a c d")
+	if n, err := s.count(t.Context(), s.here); n != 3 || err != nil {
+		t.Errorf("%d items, %v, want 3", n, err)
+	}
+}
+
+func TestFaultReplace(t *testing.T) {
+	t.Parallel()
+	got, s := asking(t, `{"replace": {"b": {"text": "Nothing of the kind."}, "c": {"revision": "0", "source": "old", "access": "staff", "metadata": {"tenant": ["x", "y"]}}}}`, nil)
+	wantFound(t, got, "a c", "a c b d", "a c b d")
+	want := ports()
+	want[1].Text = "Nothing of the kind."
+	want[2].Revision, want[2].Source, want[2].Access, want[2].Metadata = "0", "old", []string{"staff"}, map[string][]string{"tenant": {"x", "y"}}
+	for _, item := range want[1:3] {
+		got := fetchOne(t, s, item.ID)
+		got.Vector = nil
+		if diff := cmp.Diff(item, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestFaultMove(t *testing.T) {
+	t.Parallel()
+	got, s := asking(t, `{"move": {"b": "staging"}}`, nil)
+	wantFound(t, got, "a c", "a c d", "a c d")
+	var moved []string
+	report, err := s.Scan(t.Context(), adapters.ScanRequest{Collection: "staging"}, func(item adapters.Item) error {
+		moved = append(moved, item.ID+" in "+item.Collection)
+		return nil
+	})
+	if err != nil || report != (adapters.ScanReport{Scanned: 1, Counted: 1}) || !slices.Equal(moved, []string{"b in staging"}) {
+		t.Errorf("%q, %+v, %v", moved, report, err)
+	}
+}
+
+func TestFaultDuplicate(t *testing.T) {
+	t.Parallel()
+	got, s := asking(t, `{"duplicate": {"b": 3}}`, nil)
+	wantFound(t, got, "a b b~1 b~2 b~3 c", "a b b~1 b~2 b~3 c d", "a b b~1 b~2 b~3 c d")
+	original, copied := fetchOne(t, s, "b"), fetchOne(t, s, "b~2")
+	copied.ID = "b"
+	if diff := cmp.Diff(original, copied); diff != "" {
+		t.Errorf("the copy differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestFaultGhost(t *testing.T) {
+	t.Parallel()
+	got, s := asking(t, `{"ghost": ["b"]}`, nil)
+	wantFound(t, got, "a b c", "a b c d", "a b c d")
+	if text := fetchOne(t, s, "b").Text; text != "" {
+		t.Errorf("its text is %q, want none", text)
+	}
+}
+
+func TestFaultVectors(t *testing.T) {
+	t.Parallel()
+	embedder := hashing(t, `{"dimensions": 64, "passage_prefix": "passage: "}`)
+	vector := func(model, text string) []float32 {
+		none := ""
+		response, err := embedder.Embed(t.Context(), adapters.EmbedRequest{Texts: []string{text}, Purpose: adapters.ForPassage, Model: model, Prefix: &none})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.Vectors[0]
+	}
+	docs := ports()
+	a, b := docs[0].Text, docs[1].Text
+	for _, test := range []struct {
+		name, fault  string
+		wantA, wantB []float32
+	}{
+		{"off", `{}`, vector("", "passage: "+a), vector("", "passage: "+b)},
+		{"zero", `{"b": {"zero": true}}`, vector("", "passage: "+a), make([]float32, 64)},
+		{"none", `{"b": {"none": true}}`, vector("", "passage: "+a), nil},
+		{"swap", `{"b": {"swap": "a"}}`, vector("", "passage: "+b), vector("", "passage: "+a)},
+		{"swap, told by both", `{"b": {"swap": "a"}, "a": {"swap": "b"}}`, vector("", "passage: "+b), vector("", "passage: "+a)},
+		{"model", `{"b": {"model": "another"}}`, vector("", "passage: "+a), vector("another", "passage: "+b)},
+		{"prefix", `{"b": {"prefix": "query: "}}`, vector("", "passage: "+a), vector("", "query: "+b)},
+		{"empty prefix", `{"b": {"prefix": ""}}`, vector("", "passage: "+a), vector("", b)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := mustOpen(t, t.TempDir(), `{"faults": {"vectors": `+test.fault+`}}`, docs, embedder)
+			if diff := cmp.Diff([][]float32{test.wantA, test.wantB}, [][]float32{fetchOne(t, s, "a").Vector, fetchOne(t, s, "b").Vector}); diff != "" {
+				t.Errorf("vectors (-want +got):\n%s", diff)
+			}
+			info, err := s.Describe(t.Context())
+			if err != nil || info.EmbedModel != "hashing" || *info.PassagePrefix != "passage: " {
+				t.Errorf("the declaration must not tell of the fault: %+v, %v", info, err)
+			}
+		})
+	}
+}
+
+func TestFaultVectorsInSearch(t *testing.T) {
+	t.Parallel()
+	got, s := asking(t, `{"vectors": {"b": {"zero": true}, "c": {"none": true}}}`, nil)
+	wantFound(t, got, "a b c", "a b d", "a b c d") // b and d score 0
+	response, err := s.Search(t.Context(), adapters.SearchRequest{Mode: modeDense, Vector: make([]float32, 64), Limit: 5})
+	if err != nil || len(response.Hits) != 0 {
+		t.Errorf("a zero query finds %v, %v, want nothing", response.Hits, err)
+	}
+}
+
+func TestFaultApproximate(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(*adapters.SearchRequest)
+		want   [3]string
+		exact  bool
+	}{
+		{"approximate", nil, [3]string{"a b c", "a c d", "a c b d"}, false},
+		{"exact", func(r *adapters.SearchRequest) { r.Exact = true }, [3]string{"a b c", "a b c d", "a b c d"}, true},
+		{"restricted to ids", func(r *adapters.SearchRequest) { r.Only = []string{"b"} }, [3]string{"b", "b", "b"}, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, s := asking(t, `{"approximate": ["b"]}`, test.change)
+			wantFound(t, got, test.want[0], test.want[1], test.want[2])
+			req := adapters.SearchRequest{Mode: modeDense, Vector: unit(slices.Repeat([]float64{1}, 64)), Limit: 1}
+			if test.change != nil {
+				test.change(&req)
+			}
+			if response, err := s.Search(t.Context(), req); err != nil || response.Exact != test.exact {
+				t.Errorf("exact %t, %v, want %t", response.Exact, err, test.exact)
+			}
+		})
+	}
+}
+
+func TestFaultFilter(t *testing.T) {
+	t.Parallel()
+	with := func(conditions ...adapters.Condition) func(*adapters.SearchRequest) {
+		return func(r *adapters.SearchRequest) { r.Filter = conditions }
+	}
+	acme := adapters.Condition{Field: "tenant", AnyOf: []string{"acme"}}
+	nobody := adapters.Condition{Field: "tenant", AnyOf: []string{"nobody"}}
+	empty := adapters.Condition{Field: "tenant"}
+	for _, test := range []struct {
+		name, faults string
+		change       func(*adapters.SearchRequest)
+		want         string
+	}{
+		{"none: it filters", `{}`, with(acme), "a"},
+		{"none: no match, no hit", `{}`, with(nobody), ""},
+		{"none: no value, no hit", `{}`, with(empty), ""},
+		{"ignored", `{"filter": "ignored"}`, with(acme), "a b c"},
+		{"open: it filters", `{"filter": "open"}`, with(acme), "a"},
+		{"open: no match, everything", `{"filter": "open"}`, with(nobody), "a b c"},
+		{"open: no value, everything", `{"filter": "open"}`, with(empty), "a b c"},
+		{"open: a condition without a value does nothing", `{"filter": "open"}`, with(empty, acme), "a"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got, _ := asking(t, test.faults, test.change)
+			for _, mode := range []string{modeKeyword, modeDense, modeHybrid} {
+				if found := strings.TrimSuffix(got[mode], " d"); found != test.want {
+					t.Errorf("%s finds %q, want %q", mode, found, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestFaultsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	embedder := hashing(t, `{"dimensions": 64}`)
+	for _, test := range []struct{ faults, want string }{
+		{`{"omit": ["nobody"]}`, `"omit" names "nobody"`},
+		{`{"ghost": ["nobody"]}`, `"ghost" names "nobody"`},
+		{`{"move": {"nobody": "x"}}`, `"move" names "nobody"`},
+		{`{"duplicate": {"nobody": 1}}`, `"duplicate" names "nobody"`},
+		{`{"replace": {"nobody": {"text": ""}}}`, `"replace" names "nobody"`},
+		{`{"vectors": {"nobody": {"zero": true}}}`, `"vectors" names "nobody"`},
+		{`{"vectors": {"a": {"swap": "nobody"}}}`, `"vectors" names "nobody"`},
+		{`{"approximate": ["nobody"]}`, `"approximate" names "nobody"`},
+		{`{"vectors": {"a": {"swap": "a"}}}`, `"a" is swapped with itself`},
+		{`{"vectors": {"a": {"swap": "b"}, "b": {"swap": "c"}}}`, `"b" is swapped with both`},
+		{`{"vectors": {"a": {"swap": "b"}, "b": {"none": true}}}`, `the vector of "b", which has none`},
+		{`{"filter": "shut"}`, `"shut"`},
+		{`{"surprise": 1}`, `surprise`},
+	} {
+		_, err := open(t, t.TempDir(), `{"faults": `+test.faults+`}`, ports(), embedder)
+		if !errors.Is(err, adapters.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want an error that is ErrInvalid and says %s", test.faults, err, test.want)
+		}
+	}
+	_, err := open(t, t.TempDir(), `{"faults": {"vectors": {"a": {"model": "x"}}}}`, ports(), nil)
+	if err == nil || !strings.Contains(err.Error(), "backends.embedder") {
+		t.Errorf("a model without an embedder: %v", err)
+	}
+}
+
+func TestDocumentsThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		documents corpus
+		want      string
+	}{
+		{corpus{{Text: "x"}}, "no id"},
+		{corpus{{ID: "a\x00b"}}, `a\x00b`},
+		{corpus{{ID: "a\xff"}}, `a\xff`},
+		{corpus{{ID: "twice", Text: "x"}, {ID: "once"}, {ID: "twice"}}, `"twice"`},
+		{corpus{{ID: "a", Vector: []float32{1, 0}}, {ID: "b", Vector: []float32{1, 0, 0}}}, `"b" has 3 dimensions, and those before it have 2`},
+		{corpus{{ID: "a", Vector: []float32{1e30, 1e30}}}, `"a"`},
+		{corpus{{ID: "a", Vector: []float32{}}}, `"a"`},
+	} {
+		_, err := open(t, t.TempDir(), `{}`, test.documents, nil)
+		if !errors.Is(err, adapters.ErrInvalid) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v: %v, want an error that is ErrInvalid and says %s", test.documents, err, test.want)
+		}
+	}
+}
+
+func TestSameIDInTwoCollections(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, t.TempDir(), `{}`, corpus{{ID: "a", Text: "here"}, {ID: "a", Text: "there", Collection: "other"}}, nil)
+	if text := fetchOneText(t, s, "a"); text != "here" {
+		t.Errorf("fetched %q", text)
+	}
+}
+
+func fetchOneText(t *testing.T, s *store, id string) string {
+	t.Helper()
+	items, err := s.Fetch(t.Context(), adapters.FetchRequest{IDs: []string{id}})
+	if err != nil || len(items) != 1 {
+		t.Fatal(fmt.Sprint(items), err)
+	}
+	return items[0].Text
+}
