@@ -241,7 +241,7 @@ func (s *storeSuite) vectors(t *testing.T, store adapters.VectorStore) {
 				}
 			case len(got) != len(want.Vector):
 				t.Errorf("%s: the vector of %q has %d dimensions, want %d", how, want.ID, len(got), len(want.Vector))
-			case similarity("cosine", got, want.Vector) < 1-s.Tolerance: // a store may bring vectors to unit length
+			case storeScore("cosine", got, want.Vector) < 1-s.Tolerance: // a store may bring vectors to unit length
 				t.Errorf("%s: the vector of %q is another one", how, want.ID)
 			}
 		}

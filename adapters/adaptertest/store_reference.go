@@ -20,7 +20,7 @@ func (s *storeSuite) bruteForce(query []float32, filter []adapters.Condition) []
 	var ranking []reference
 	for _, item := range s.main {
 		if item.Vector != nil && admitted(item, filter) {
-			ranking = append(ranking, reference{item.ID, similarity(s.Distance, query, item.Vector)})
+			ranking = append(ranking, reference{item.ID, storeScore(s.Distance, query, item.Vector)})
 		}
 	}
 	slices.SortFunc(ranking, func(a, b reference) int {
@@ -29,7 +29,7 @@ func (s *storeSuite) bruteForce(query []float32, filter []adapters.Condition) []
 	return ranking
 }
 
-func similarity(distance string, a, b []float32) float64 {
+func storeScore(distance string, a, b []float32) float64 {
 	product := dot(a, b)
 	if distance == "dot" {
 		return product
