@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -45,6 +46,10 @@ func (l *loader) cases(entries *node) []placedCase {
 func (l *loader) match(entry *node) []string {
 	pattern := l.folder.resolve(entry.dir(), entry.text)
 	names, err := l.folder.glob(pattern)
+	if errors.Is(err, path.ErrBadPattern) {
+		l.fail(entry.at, "%s is not a pattern: a [ is not closed", show(entry.text))
+		return nil
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l.fail(entry.at, "case file %s %s", show(entry.text), err)
 		return nil

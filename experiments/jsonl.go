@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -160,6 +161,9 @@ func parseDocument(line []byte) (Document, *mistake) {
 		if err := decoder.Decode(&value); err != nil {
 			return Document{}, syntax(err)
 		}
+		if text, ok := value.(string); ok && strings.ContainsRune(text, utf8.RuneError) && halfPair(line) {
+			return Document{}, mistakef(at, `%s holds half a surrogate pair, such as \ud800: write the whole character`, key)
+		}
 		if message := doc.put(key, value); message != "" {
 			return Document{}, mistakef(at, "%s", message)
 		}
@@ -180,6 +184,11 @@ func parseDocument(line []byte) (Document, *mistake) {
 		doc.Source = doc.ID
 	}
 	return doc, nil
+}
+
+// halfPair reports whether a replacement character of a decoded text cannot come from the line itself.
+func halfPair(line []byte) bool {
+	return !bytes.ContainsRune(line, utf8.RuneError) && !bytes.Contains(bytes.ToLower(line), []byte(`\ufffd`))
 }
 
 // put sets one key; the message says what is wrong with the value.

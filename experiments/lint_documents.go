@@ -21,6 +21,9 @@ func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []p
 			return true
 		},
 		problem: func(p Problem) bool {
+			if !p.Warning && l.said(p) {
+				return true // by the schema, which sees the documents that stand in the experiment
+			}
 			l.add(p)
 			whole = whole && p.Warning
 			return l.perFile[p.File] <= maxProblems
@@ -46,6 +49,11 @@ func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []p
 			l.warn(w.node.place("source"), "case %s: the asker may not see %s, which it requires: correct as, or the evidence", show(w.id), show(w.gold.Source))
 		}
 	}
+}
+
+// said reports whether an error is known for the line of p, in a YAML file.
+func (l *loader) said(p Problem) bool {
+	return isYAML(p.File) && slices.ContainsFunc(l.problems, func(q Problem) bool { return q.File == p.File && q.Line == p.Line && !q.Warning })
 }
 
 // watched is one piece of evidence that somebody in particular asks for.

@@ -117,23 +117,20 @@ func (l *loader) load(name string) *Loaded {
 	if whole == nil {
 		return nil
 	}
-	root, ok := l.overridden(whole)
-	if !ok {
-		return nil
-	}
+	root := l.overridden(whole)
 	valid := l.experimentShape.check(root, "experiment", &l.collector)
 	prompt := l.prompt(root)
 	l.lintQuery(root.get("pipeline").get("query"))
 	cases := l.cases(root.get("cases"))
 	documents := l.documents(root)
 	out := &Loaded{Documents: documents}
-	if valid && l.resolve(root, prompt, &out.Experiment) {
+	if valid && !l.experimentShape.partial && l.resolve(root, prompt, &out.Experiment) {
 		l.lintExperiment(root, &out.Experiment)
 		l.lintFilter(root, &out.Experiment, cases)
 	}
 	l.lintCases(cases)
 	if documents != nil {
-		l.checkDocuments(context.Background(), documents, cases) // local files, read to their end
+		l.checkDocuments(context.Background(), documents, cases) // these are local files
 	}
 	for _, c := range cases {
 		out.Cases = append(out.Cases, c.LoadedCase)
@@ -196,20 +193,16 @@ func (l *loader) tree(name string, at position, chain []string) *node {
 		return own
 	}
 	var below *node
-	complete := true
 	for _, item := range include.items {
 		if item.form != scalar || item.text == "" {
 			continue // the schema says so
 		}
 		part := l.tree(l.folder.resolve(f.dir, item.text), item.at, append(chain, name))
 		if part == nil {
-			complete = false
+			l.experimentShape.partial = true
 			continue
 		}
 		below = merge(below, part.without("include"))
-	}
-	if !complete {
-		return nil
 	}
 	if below == nil {
 		return own

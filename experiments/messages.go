@@ -35,7 +35,7 @@ func (s *shape) explain(n *node, label string, found []violation, c *collector) 
 			}
 		case *kind.Required:
 			for _, key := range k.Missing {
-				if !guessed[strings.Join(append(slices.Clone(v.path), key), "\x00")] {
+				if !s.partial && !guessed[strings.Join(append(slices.Clone(v.path), key), "\x00")] {
 					c.fail(at.at, "%s needs the key %q%s", name, key, s.describe(v.schema, key))
 				}
 			}
@@ -73,9 +73,13 @@ func (s *shape) sentence(at *node, name string, v violation) string {
 		return is + "it must be " + choices(words([]any{k.Want}))
 	case *kind.Pattern:
 		if found := hidden(at.text); found != "" {
-			return is + fmt.Sprintf("it holds %s, and it must be %s", found, hint("x-expected", "text that matches "+k.Want))
+			is += "it holds " + found + ", and "
 		}
-		return is + "it must be " + hint("x-expected", "text that matches "+k.Want)
+		is += "it must be " + hint("x-expected", "text that matches "+k.Want)
+		if k.Want == namePattern {
+			is += fmt.Sprintf(", such as %q", fitName(at.text))
+		}
+		return is
 	case *kind.MinLength:
 		if k.Got == 0 {
 			return name + " is an empty string: " + hint("x-empty", "write a value, or take the key away")
@@ -126,7 +130,7 @@ func (n *node) shown() string {
 		return "a mapping"
 	case n.null():
 		return "null"
-	case n.plain:
+	case n.style == plainStyle:
 		return show(n.text)[1 : len(show(n.text))-1]
 	}
 	return show(n.text)

@@ -6,10 +6,16 @@ import (
 	"strings"
 )
 
-// near returns the candidate that name was most likely meant to be, or "". Ties go to the earlier candidate.
+// near returns the candidate that name was most likely meant to be, or "": it may differ in one character, longer names in more. Ties go to the earlier candidate.
 func near(name string, candidates []string) string {
 	folded := fold(name)
-	best, bestDistance := "", 1+max(1, len([]rune(folded))/3)
+	best, bestDistance := "", 2
+	switch n := len([]rune(folded)); {
+	case n > 8:
+		bestDistance = 4
+	case n > 4:
+		bestDistance = 3
+	}
 	for _, c := range candidates {
 		if c == name {
 			continue

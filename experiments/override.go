@@ -8,7 +8,7 @@ import (
 
 // overridden lays the chosen profile and the overrides of the command line over the file. The profiles that were not chosen
 // are checked too: a mistake in the one for production must not wait for the night it is used.
-func (l *loader) overridden(whole *node) (*node, bool) {
+func (l *loader) overridden(whole *node) *node {
 	profiles := whole.get("profiles")
 	root := whole.without("profiles")
 	chosen := root
@@ -28,7 +28,6 @@ func (l *loader) overridden(whole *node) (*node, bool) {
 	} else if profiles != nil && !profiles.null() {
 		l.fail(profiles.at, "profiles is %s: it must be a mapping of names to overrides", profiles.shown())
 	}
-	ok := true
 	if name := l.options.Profile; name != "" && !slices.Contains(names, name) {
 		at := whole.at
 		if f := whole.field("profiles"); f != nil {
@@ -39,17 +38,14 @@ func (l *loader) overridden(whole *node) (*node, bool) {
 		} else {
 			l.fail(at, "there is no profile %s%s", show(name), meant(name, names))
 		}
-		ok = false
+		l.experimentShape.partial = true
 	}
 	for _, set := range l.options.Set {
-		next, done := l.set(chosen, set)
-		if !done {
-			ok = false
-			continue
+		if next, ok := l.set(chosen, set); ok {
+			chosen = next
 		}
-		chosen = next
 	}
-	return chosen.pruned(), ok
+	return chosen.pruned()
 }
 
 // checkProfile reports the mistakes that stand in the profile itself.

@@ -3,6 +3,8 @@ package experiments
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -175,7 +177,12 @@ func (l *loader) template(n *node) (text string, place func(line, column int) po
 	if n.text == "" || strings.Contains(n.text, "\n") || strings.Contains(n.text, "{{") {
 		return n.text, n.inside, true
 	}
-	f, ok := l.read(l.folder.resolve(n.dir(), n.text), n.at, "prompt file", n.text, maxFile)
+	name := l.folder.resolve(n.dir(), n.text)
+	if _, err := l.folder.stat(name); errors.Is(err, fs.ErrNotExist) {
+		l.fail(n.at, "prompt file %s does not exist: correct the path, or give a text of one line a line break (system: |)", show(n.text))
+		return "", nil, false
+	}
+	f, ok := l.read(name, n.at, "prompt file", n.text, maxFile)
 	if !ok {
 		return "", nil, false
 	}

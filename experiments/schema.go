@@ -169,7 +169,11 @@ type shape struct {
 	source   map[string]any
 	root     map[string]any // what instances are checked against: source, or one of its definitions
 	compiled *jsonschema.Schema
+	partial  bool // an included file is missing, so that a missing key is no mistake of its own
 }
+
+// namePattern is the pattern of ids and names in both schemas.
+const namePattern = "^[a-z0-9][a-z0-9._-]{0,63}$"
 
 const schemaURL = "culprit:///schema.json"
 
