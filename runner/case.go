@@ -80,16 +80,22 @@ func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan
 	return &r.obs, nil
 }
 
-func (r *caseRun) templates() (err error) {
+// templates parses the experiment's templates. They were parsed when it was loaded; a mistake here is one of the program.
+func (r *caseRun) templates() error {
 	p := r.experiment.Pipeline
 	for _, t := range []struct {
-		text string
-		into **matrix.Template
-	}{{p.Query, &r.queryTemplate}, {p.Prompt.System, &r.systemTemplate}, {p.Prompt.User, &r.userTemplate}} {
+		text  string
+		parse func(string) (*matrix.Template, []*matrix.TemplateError)
+		into  **matrix.Template
+	}{
+		{p.Query, matrix.ParseQueryTemplate, &r.queryTemplate},
+		{p.Prompt.System, matrix.ParseTemplate, &r.systemTemplate},
+		{p.Prompt.User, matrix.ParseTemplate, &r.userTemplate},
+	} {
 		if t.text == "" {
 			continue
 		}
-		parsed, problems := matrix.ParseTemplate(t.text)
+		parsed, problems := t.parse(t.text)
 		if len(problems) > 0 {
 			return fmt.Errorf("template: %w", problems[0])
 		}

@@ -43,7 +43,7 @@ func (r *caseRun) effectiveQuery() string {
 	if r.queryTemplate == nil {
 		return r.c.Question()
 	}
-	return r.queryTemplate.Render(r.c.Question(), r.c.As, nil)
+	return r.queryTemplate.RenderQuery(r.c)
 }
 
 // retrieve makes one retrieval and records it. An error is returned only when the work itself cannot go on.

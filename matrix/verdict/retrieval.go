@@ -1,22 +1,45 @@
 package verdict
 
-import "fmt"
+import (
+	"fmt"
 
+	"github.com/culprit-rag/culprit/matrix/measure"
+)
+
+// retrievalResult measures the production retrieval of the case: the full ranking before any rerank, by span. A case
+// without gold, or one whose search was not observed, has no metrics.
 func (x *facts) retrievalResult() RetrievalResult {
 	out := RetrievalResult{Gold: x.goldRanks()}
 	if x.search == nil || len(x.gold) == 0 {
 		return out
 	}
-	for _, k := range x.cutoffs() {
-		n := 0
-		for _, g := range x.gold {
-			if g.place.BySpan > 0 && g.place.BySpan <= k {
-				n++
-			}
-		}
-		out.Metrics = append(out.Metrics, Metric{Name: fmt.Sprintf("recall@%d", k), Value: fmt.Sprintf("%.6f", float64(n)/float64(len(x.gold)))})
+	ranks := make([]int, len(x.gold))
+	for i, g := range x.gold {
+		ranks[i] = g.place.BySpan
 	}
+	ranking := measure.JudgeGroups(ranks, len(x.search.Candidates))
+	add := func(name string, v measure.Value) {
+		if v.OK() {
+			out.Metrics = append(out.Metrics, Metric{Name: name, Value: v.Decimal()})
+		}
+	}
+	for _, k := range x.cutoffs() {
+		add(fmt.Sprintf("recall@%d", k), ranking.Recall(k))
+	}
+	k := x.search.K
+	add(fmt.Sprintf("hit@%d", k), ranking.Hit(k))
+	add(fmt.Sprintf("complete@%d", k), ranking.Complete(k))
+	add(fmt.Sprintf("precision@%d", k), ranking.Precision(k))
+	add(fmt.Sprintf("ndcg@%d", k), ranking.NDCG(k))
+	add("rr", ranking.ReciprocalRank())
 	return out
 }
 
-func wilson(k, n int) []string { return nil }
+// wilson is the interval shown with a pass rate; it decides nothing.
+func wilson(k, n int) []string {
+	i, ok := measure.Wilson95(k, n)
+	if !ok {
+		return nil
+	}
+	return []string{i.Lo, i.Hi}
+}
