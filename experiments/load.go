@@ -43,7 +43,8 @@ type LoadedCase struct {
 }
 
 // Load reads an experiment: a file, or a folder that holds experiment.yaml. Every problem of every file is found in one
-// pass; the error is then [Problems]. Another error means that the call itself was wrong.
+// pass; the error is then [Problems], and of Loaded only Path, Dir and Files are set. Another error means that the call
+// itself was wrong.
 func Load(name string, o Options) (*Loaded, error) {
 	file, err := experimentFile(name)
 	if err != nil {
@@ -56,7 +57,7 @@ func Load(name string, o Options) (*Loaded, error) {
 	loaded := l.load(filepath.Base(file))
 	problems, warnings := l.problems.sorted().split()
 	if len(problems) > 0 {
-		return nil, append(problems, warnings...).sorted()
+		return &Loaded{Path: file, Dir: l.folder.dir, Files: l.files}, append(problems, warnings...).sorted()
 	}
 	loaded.Path, loaded.Dir, loaded.Warnings, loaded.Files = file, l.folder.dir, warnings, l.files
 	return loaded, nil

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// Near returns the candidate that a mistyped name was most likely meant to be, or "" where none is near.
+func Near(name string, candidates []string) string { return near(name, candidates) }
+
 // near returns the candidate that name was most likely meant to be, or "": it may differ in one character, longer names in more. Ties go to the earlier candidate.
 func near(name string, candidates []string) string {
 	folded := fold(name)

@@ -62,6 +62,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
 	summary := s.newSummary(execution.ID())
+	summary.Bundles = execution.Dir()
 	cases := make([]*results.CaseSummary, len(l.Cases))
 	runErr := s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
 		sealed, err := s.runCase(ctx, execution, &l.Cases[i], i == 0 && s.deterministic)

@@ -40,6 +40,7 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 	if s.deterministic {
 		shared.generator = &onceGenerator{Generator: s.generator, answers: map[string]adapters.GenerateResponse{}}
 	}
+	s.progress.begin("judging points", len(l.Cases)*len(grid.Budgets)*len(grid.K))
 	var points []SweepPoint
 	for i := range l.Cases {
 		c := &l.Cases[i].Case
