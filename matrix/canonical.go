@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -103,9 +104,21 @@ func appendCanonical(b []byte, v any) ([]byte, error) {
 	return nil, fmt.Errorf("value of type %T has no canonical form", v)
 }
 
-// compareUTF16 orders keys by UTF-16 code units, as RFC 8785 asks.
+// compareUTF16 orders keys by UTF-16 code units, as RFC 8785 asks. Bytes order ASCII keys, nearly all there are, the same.
 func compareUTF16(a, b string) int {
+	if isASCII(a) && isASCII(b) {
+		return strings.Compare(a, b)
+	}
 	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func appendString(b []byte, s string) ([]byte, error) {
