@@ -109,8 +109,10 @@ func cutBrackets(text string, drop func(bracket) bool) string {
 }
 
 // leads are words that may stand before a name within a bracket.
-var leads = []string{"sources", "source", "documents", "document", "docs", "doc", "chunks", "chunk", "passages", "passage", "context",
-	"references", "reference", "refs", "ref", "ids", "id", "items", "item"}
+var leads = []string{
+	"sources", "source", "documents", "document", "docs", "doc", "chunks", "chunk", "passages", "passage", "context",
+	"references", "reference", "refs", "ref", "ids", "id", "items", "item",
+}
 
 func afterSource(inner string) (rest string, ok bool) {
 	for _, lead := range leads[:2] {

@@ -71,7 +71,7 @@ func newPattern(source string) (*pattern, error) {
 	}
 	read := readProse(source)
 	p.tokens, p.dates = read.tokens, read.dates
-	for n := len(p.tokens); n > 1 && p.tokens[n-1].kind == tokenMark && strings.Contains(".,;:!?", p.tokens[n-1].text); n-- {
+	for n := len(p.tokens); n > 1 && p.tokens[n-1].kind == tokenMark && strings.Trim(p.tokens[n-1].text, ".,;:!?") == ""; n-- {
 		p.tokens = p.tokens[:n-1] // the full stop of a sentence is no part of what it states
 	}
 	if len(p.tokens) == 0 {
