@@ -14,31 +14,39 @@ var testTime = time.Date(2026, 11, 29, 20, 0, 0, 0, time.UTC)
 
 func ptr[T any](v T) *T { return &v }
 
-// testBundle makes a plausible bundle of a case with that many trials.
 func testBundle(tb testing.TB, id string, trials int) Bundle {
 	tb.Helper()
+	b, err := makeBundle(id, trials)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// makeBundle makes a plausible bundle of a case with that many trials.
+func makeBundle(id string, trials int) (Bundle, error) {
 	c := matrix.Case{ID: id, Query: "Which class for long flights?", Risk: matrix.RiskBlocking, Expect: matrix.ExpectAnswer,
 		Evidence: matrix.Evidence{Required: []matrix.Requirement{{AnyOf: []matrix.Gold{{Source: "c08", Span: "business class"}}}}},
 		Claims:   []matrix.Claim{{ID: "class", Any: []string{"business class"}}}}
 	e := matrix.Experiment{Version: "v1", Name: "travel-policy",
 		Backends: matrix.Backends{Store: &matrix.Backend{Adapter: "embedded"},
-			Generator: &matrix.Backend{Adapter: "embedded", Settings: []byte(`{"model":"extractive","flip":{"rate":0.3}}`)}},
+			Generator: &matrix.Backend{Adapter: "embedded", Settings: []byte(`{"flip":{"rate":0.3},"model":"extractive"}`)}},
 		Pipeline: matrix.Pipeline{Search: matrix.Search{Mode: matrix.ModeKeyword, K: 2, Depth: 200},
 			Assemble: matrix.Assemble{Budget: matrix.Budget{N: 50, Unit: "words"}, Tokenizer: "words"},
 			Generate: matrix.Generate{Temperature: "0.7", Seed: 1}}}
 	pins, err := NewPins(&e)
 	if err != nil {
-		tb.Fatal(err)
+		return Bundle{}, err
 	}
 	digest, err := matrix.Digest(&c)
 	if err != nil {
-		tb.Fatal(err)
+		return Bundle{}, err
 	}
 	o := matrix.Observations{Store: matrix.StoreFacts{Adapter: "embedded", Mode: "keyword",
 		Gold: []matrix.GoldFacts{{Exact: []string{"c08"}, Text: matrix.NewText("Exception: business class is allowed <b>")}}}}
 	r := matrix.Retrieval{CallKey: "r", Cell: matrix.CellC, Query: c.Query, QueryEffective: c.Query, Mode: "keyword", K: 2, Depth: 200,
 		Status: matrix.StatusOK, At: "2026-11-29T20:00:00Z", LatencyMS: 3}
-	for i := range 14 {
+	for i := range min(14, trials+2) {
 		r.Candidates = append(r.Candidates, matrix.Hit{Rank: i + 1, ID: fmt.Sprintf("c%02d", i+1), Source: fmt.Sprintf("c%02d", i+1),
 			Score: ptr(matrix.NewDecimal(9.5 - float64(i)/2)), Text: matrix.NewText(fmt.Sprintf("chunk %d of the policy", i+1))})
 	}
@@ -53,16 +61,16 @@ func testBundle(tb testing.TB, id string, trials int) Bundle {
 	}
 	observed, err := o.Digest()
 	if err != nil {
-		tb.Fatal(err)
+		return Bundle{}, err
 	}
 	return Bundle{Case: c, CaseSource: []byte("id: " + id + "\n"), Experiment: e, Pins: pins, Observations: o,
 		Plan:     matrix.Plan{Schema: matrix.PlanSchema, Case: id, CaseDigest: digest, Cells: []matrix.PlannedCell{{Cell: matrix.CellA, Repeats: trials}}},
 		Features: verdict.Features{Schema: verdict.FeaturesSchema},
 		Evaluation: verdict.Evaluation{Schema: verdict.EvaluationSchema, Case: id, Risk: c.Risk, Outcome: verdict.Fail, Summary: "gold c08: rank 3, cutoff 2",
-			Defects:   []verdict.Defect{{Stage: verdict.StageRetrieve, Label: "below-cutoff", Rule: "R1", Grade: verdict.Shown}},
-			Cells:     []verdict.CellResult{{Cell: matrix.CellA, Planned: trials, Scored: trials}},
-			Retrieval: verdict.RetrievalResult{Gold: []verdict.GoldRank{{Source: "c08", Rank: ptr(3)}}, Metrics: []verdict.Metric{{Name: "recall@2", Value: "0.000000"}}},
-			ObservationDigest: observed, Ruleset: "sha256:0"}}
+			Defects:           []verdict.Defect{{Stage: verdict.StageRetrieve, Label: "below-cutoff", Rule: "R1", Grade: verdict.Shown}},
+			Cells:             []verdict.CellResult{{Cell: matrix.CellA, Planned: trials, Scored: trials}},
+			Retrieval:         verdict.RetrievalResult{Gold: []verdict.GoldRank{{Source: "c08", Rank: ptr(3)}}, Metrics: []verdict.Metric{{Name: "recall@2", Value: "0.000000"}}},
+			ObservationDigest: observed, Ruleset: "sha256:0"}}, nil
 }
 
 // writeCase runs a case through a writer as the runner does: intents, outcomes, seal.

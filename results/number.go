@@ -14,11 +14,11 @@ func newNumber(f float64) *Number {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}
-	// Adding zero turns a negative zero into zero.
-	n := Number(math.Round(f*1e4)/1e4 + 0)
-	if math.IsInf(float64(n), 0) {
-		return nil
+	const hasPlaces = 1e11 // a larger number has no four places to round to
+	if math.Abs(f) < hasPlaces {
+		f = math.Round(f*1e4) / 1e4
 	}
+	n := Number(f + 0) // adding zero turns a negative zero into zero
 	return &n
 }
 

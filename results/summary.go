@@ -27,7 +27,8 @@ type Summary struct {
 	RecallCases Share              `json:"recall_cases"`
 	Answers     AnswerTotals       `json:"answers"`
 	Totals      Totals             `json:"totals"`
-	Bundles     string             `json:"bundles,omitempty"` // the folder that holds them
+	Warnings    []string           `json:"warnings,omitempty"` // about the execution as a whole
+	Bundles     string             `json:"bundles,omitempty"`  // the folder that holds them
 	WallMS      int64              `json:"wall_ms"`
 	// Rebuilt is set on a summary that was made of the bundles because the execution did not write one: it did not end.
 	Rebuilt bool `json:"rebuilt,omitempty"`
@@ -139,7 +140,7 @@ type CellSummary struct {
 type RetrievalSummary struct {
 	Ranks   map[string]*int    `json:"ranks"`
 	Recall  map[string]*Number `json:"recall"`
-	Metrics map[string]*Number `json:"metrics,omitempty"`
+	Metrics map[string]*Number `json:"metrics"`
 }
 
 // NewSummary begins the summary of an execution with what the experiment declares.

@@ -1,0 +1,177 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// The helper is this test binary again. It writes a case, then kills itself at one step of writing the next.
+const (
+	crashFolder = "CULPRIT_TEST_CRASH_FOLDER"
+	crashStep   = "CULPRIT_TEST_CRASH_STEP"
+)
+
+func TestMain(m *testing.M) {
+	if out := os.Getenv(crashFolder); out != "" {
+		if err := crash(out, os.Getenv(crashStep)); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("survived")
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// crash is what runs in the process that TestKilledWriter starts.
+func crash(out, step string) error {
+	at, err := strconv.Atoi(step)
+	if err != nil {
+		return err
+	}
+	armed, n := false, 0
+	e, err := newExecution(out, "travel-policy", testTime, func(kind, name string) error {
+		if !armed {
+			return nil
+		}
+		if n++; n == at {
+			fmt.Printf("dies at %s %s\n", kind, name)
+			return errors.Join(syscall.Kill(os.Getpid(), syscall.SIGKILL), errors.New("still alive"))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	before, err := makeBundle("before", 0)
+	if err != nil {
+		return err
+	}
+	killed, err := makeBundle("killed", 1)
+	if err != nil {
+		return err
+	}
+	if _, err := writeCase(e, before, false); err != nil {
+		return err
+	}
+	armed = true
+	return writeCalls(e, killed, out)
+}
+
+// writeCalls is writeCase with calls that leave a trace outside: one file for each call that was made.
+func writeCalls(e *Execution, b Bundle, out string) error {
+	w, err := e.Case(&b.Case, "", "")
+	if err != nil {
+		return err
+	}
+	for _, t := range b.Observations.Trials {
+		if err := w.Intent(Intent{CallKey: t.CallKey, Attempt: 1, Request: []byte("ask"), Durable: true}); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(out, "called-"+strings.TrimPrefix(t.CallKey, "sha256:")), nil, 0o600); err != nil {
+			return err
+		}
+		if err := w.Outcome(Outcome{CallKey: t.CallKey, Attempt: 1, Status: matrix.StatusOK, Response: []byte(t.Answer.Value), Durable: true}); err != nil {
+			return err
+		}
+	}
+	_, err = w.Seal(b)
+	return err
+}
+
+// TestKilledWriter kills the writer at every step there is. FORMAT.md, 1 to 3: what is named a bundle is whole, and every
+// call that was made stands in the journal.
+func TestKilledWriter(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts some hundred processes")
+	}
+	// In the middle of a record, after an intent, after a blob, while sealing, before and after the final name.
+	phases := []string{"write journal.jsonl", "sync journal.jsonl", "done blobs/", "write manifest.json", "sync .", "rename 2026", "done 2026"}
+	seen := map[string]bool{}
+	for step := 1; ; step++ {
+		out := memoryDir(t)
+		cmd := exec.Command(os.Args[0], "-test.run=^$")
+		cmd.Env = append(os.Environ(), crashFolder+"="+out, crashStep+"="+strconv.Itoa(step))
+		stdout, err := cmd.CombinedOutput()
+		survived := strings.Contains(string(stdout), "survived")
+		var exit *exec.ExitError
+		if !survived && (!errors.As(err, &exit) || exit.ExitCode() != -1) {
+			t.Fatalf("step %d: %v: %s", step, err, stdout)
+		}
+		names := checkFolder(t, out)
+		if !slices.Contains(names, "before") {
+			t.Errorf("step %d: the case that was finished before is lost", step)
+		}
+		checkCalls(t, out)
+		for _, phase := range phases {
+			seen[phase] = seen[phase] || strings.Contains(string(stdout), "dies at "+phase)
+		}
+		ids, err := Executions(out)
+		if err != nil || len(ids) != 1 {
+			t.Fatalf("step %d: executions %v, %v", step, ids, err)
+		}
+		if s, err := ReadSummary(out, ids[0]); err != nil || !s.Rebuilt || len(s.Cases) != len(names) {
+			t.Errorf("step %d: summary %+v, %v", step, s, err)
+		}
+		if survived {
+			if !slices.Contains(names, "killed") {
+				t.Error("the helper survived and its bundle is missing")
+			}
+			break
+		}
+	}
+	for _, phase := range phases {
+		if !seen[phase] {
+			t.Errorf("the writer was never killed at %q", phase)
+		}
+	}
+}
+
+// checkCalls finds an intent for every call that was made.
+func checkCalls(t *testing.T, out string) {
+	t.Helper()
+	called, err := filepath.Glob(filepath.Join(out, "called-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	journals, err := filepath.Glob(filepath.Join(out, "*", "killed.bundle", journalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	working, err := filepath.Glob(filepath.Join(out, workFolder, "*", "killed", journalFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	intended := map[string]bool{}
+	for _, path := range append(journals, working...) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := decodeJournal(data)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, r := range j.Records {
+			if r.Type == RecordIntent {
+				intended[strings.TrimPrefix(r.CallKey, "sha256:")] = true
+			}
+		}
+	}
+	for _, path := range called {
+		if key := strings.TrimPrefix(filepath.Base(path), "called-"); !intended[key] {
+			t.Errorf("call %s was made and no journal knows of it", key)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package results
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestFailingDisk fails at every step of writing one case, as a full disk does: half of the data is written, then nothing
+// more. FORMAT.md, 3 and 5: there is no bundle, nothing is left behind, and the error says which case and where.
+func TestFailingDisk(t *testing.T) {
+	t.Parallel()
+	for at := 1; ; at++ {
+		out := memoryDir(t)
+		armed, step, failed := false, 0, ""
+		e, err := newExecution(out, "travel-policy", testTime, func(kind, name string) error {
+			if !armed {
+				return nil
+			}
+			if step++; step >= at {
+				if failed == "" {
+					failed = kind + " " + name
+				}
+				return syscall.ENOSPC
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := writeCase(e, testBundle(t, "before", 0), false); err != nil {
+			t.Fatal(err)
+		}
+		armed = true
+		path, err := writeCase(e, testBundle(t, "full", 1), false)
+		armed = false
+		names := strings.Join(checkFolder(t, out), " ")
+		switch {
+		case err == nil:
+			if names != "before full" {
+				t.Fatalf("no error, and the bundles are %q", names)
+			}
+			if at < 50 {
+				t.Fatalf("only %d steps were tried", at)
+			}
+			return
+		case !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `case "full"`) || !strings.Contains(err.Error(), out):
+			t.Errorf("at %s: the error names no case or place: %v", failed, err)
+		case path == "" && names != "before" && !strings.HasPrefix(failed, "done 2026"):
+			t.Errorf("at %s: the bundles are %q", failed, names)
+		}
+		if left := workLeft(t, out); len(left) > 0 {
+			t.Errorf("at %s: %v is left", failed, left)
+		}
+		if err := e.Finish(Summary{}); err != nil {
+			t.Errorf("at %s: the summary can no longer be written: %v", failed, err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func workLeft(t *testing.T, out string) []string {
+	t.Helper()
+	var left []string
+	err := filepath.WalkDir(filepath.Join(out, workFolder), func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if err == nil && !entry.IsDir() {
+			left = append(left, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
+
+// A summary replaces the one before it whole or not at all.
+func TestFailingSummaryKeepsTheOldOne(t *testing.T) {
+	t.Parallel()
+	full := false
+	e, err := newExecution(t.TempDir(), "travel-policy", testTime, func(string, string) error {
+		if full {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Finish(Summary{Name: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	full = true
+	if err := e.Finish(Summary{Name: "second"}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("want no space, got %v", err)
+	}
+	s, err := ReadSummary(e.out, e.ID())
+	if err != nil || s.Name != "first" {
+		t.Errorf("got %+v, %v", s, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFullDisk writes cases to a real file system of one megabyte until it is full.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	if os.Getuid() != 0 {
+		t.Skip("mounting a small file system needs root; TestFailingDisk stands in for it")
+	}
+	if msg, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", out).CombinedOutput(); err != nil {
+		t.Skipf("cannot mount a small file system here (%v: %s); TestFailingDisk stands in for it", err, msg)
+	}
+	t.Cleanup(func() {
+		if msg, err := exec.Command("umount", out).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, msg)
+		}
+	})
+	e := newTestExecution(t, out)
+	written := 0
+	for ; written < 1000; written++ {
+		if _, err := writeCase(e, testBundle(t, "case-"+strings.Repeat("i", written+1), 5), false); err != nil {
+			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `case "case-`) || !strings.Contains(err.Error(), out) {
+				t.Errorf("got %v", err)
+			}
+			break
+		}
+	}
+	if written == 0 || written == 1000 {
+		t.Fatalf("%d cases were written to a megabyte", written)
+	}
+	if names := checkFolder(t, out); len(names) != written {
+		t.Errorf("%d cases were written, and there are %v", written, names)
+	}
+	if left := workLeft(t, out); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	// What was given up made room: a smaller case goes on.
+	if _, err := writeCase(e, testBundle(t, "small", 0), false); err != nil && !errors.Is(err, syscall.ENOSPC) {
+		t.Error(err)
+	}
+}
+
+func TestReadOnlyFolder(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewExecution(file, "x", testTime); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v", err)
+	}
+}
