@@ -126,7 +126,7 @@ func (r *sectionReader) heading(level int, title string, number int) {
 	}
 	path := append([]string{}, last.path[:keep]...)
 	r.levels = append(append([]int{}, r.levels[:keep]...), level)
-	r.out = append(r.out, section{path: append(path, title), line: number})
+	r.out = append(r.out, section{path: append(path, strings.TrimSpace(title)), line: number})
 }
 
 // chunks packs the blocks of a section.
