@@ -30,8 +30,9 @@ type section struct {
 // chunk is found and understood by them; they do not count as words of it.
 func cut(text, by string, maxWords int, markdown bool) []chunk {
 	if by == "none" {
+		before, _, _ := strings.Cut(text, strings.TrimSpace(text))
 		if whole := strings.TrimSpace(text); whole != "" {
-			return []chunk{{text: whole, line: 1 + strings.Count(text[:strings.Index(text, whole)], "\n")}}
+			return []chunk{{text: whole, line: 1 + strings.Count(before, "\n")}}
 		}
 		return nil
 	}

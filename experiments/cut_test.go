@@ -126,7 +126,8 @@ x
 		}
 	}
 	want := []brief{
-		{"b.txt#1", "b.txt", "One.", "", 1}, {"b.txt#2", "b.txt", "# Two.", "", 3},
+		{"b.txt#1", "b.txt", "One.", "", 1},
+		{"b.txt#2", "b.txt", "# Two.", "", 3},
 		{"guide/Über-uns---more.md#1", "guide/Über uns & more.md", "About\nWe are three.", "2026-07-01", 13},
 		{"j", "j", "t", "", 1},
 		{"rule.md#1", "rule.md", "---\nA rule above, and none below.", "", 1},

@@ -49,12 +49,16 @@ func TestJSONL(t *testing.T) {
 		`{"id": "b", "source": "src", "revision": 1.10, "text": "zero\u200bwidth \u0007", "access": "hr", "collection": "old", "embed_model": "m",`+
 		` "indexed_at": "2026-07-01", "updated_at": "2026-07-02T10:00:00+02:00", "vector": [1, -0.0, 0.5], "metadata": {"lang": "en"}}`)
 	want := []Document{
-		{ID: "9007199254740993", Source: "9007199254740993", Text: "first",
+		{
+			ID: "9007199254740993", Source: "9007199254740993", Text: "first",
 			Metadata: map[string][]string{"size": {"1.10"}, "big": {"18446744073709551615"}, "on": {"true"}, "tags": {"x", "2"}},
-			File:     filepath.Join(dir, "corpus.jsonl"), Line: 1},
-		{ID: "b", Source: "src", Revision: "1.10", Text: "zero\u200bwidth \a", Access: []string{"hr"}, Collection: "old", EmbedModel: "m",
+			File:     filepath.Join(dir, "corpus.jsonl"), Line: 1,
+		},
+		{
+			ID: "b", Source: "src", Revision: "1.10", Text: "zero\u200bwidth \a", Access: []string{"hr"}, Collection: "old", EmbedModel: "m",
 			IndexedAt: time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC), UpdatedAt: time.Date(2026, 7, 2, 8, 0, 0, 0, time.UTC),
-			Vector: []float32{1, 0, 0.5}, Metadata: map[string][]string{"lang": {"en"}}, File: filepath.Join(dir, "corpus.jsonl"), Line: 3},
+			Vector: []float32{1, 0, 0.5}, Metadata: map[string][]string{"lang": {"en"}}, File: filepath.Join(dir, "corpus.jsonl"), Line: 3,
+		},
 	}
 	if diff := cmp.Diff(want, all(t, documentsOf(t, dir, "documents: corpus.jsonl"))); diff != "" {
 		t.Errorf("documents (-want +got):\n%s", diff)
@@ -99,9 +103,11 @@ func TestEncodings(t *testing.T) {
 		"UTF-16 YAML":           {"case.yaml", "\xff\xfei\x00d\x00", "case.yaml:1:1: this file is UTF-16: save it as UTF-8\n"},
 		"UTF-16 without a mark": {"case.yaml", "\x00i\x00d\x00:\x00 ", "case.yaml:1:1: this file is UTF-16: save it as UTF-8\n"},
 		"Latin-1 YAML":          {"case.yaml", "id: a\nquery: caf\xe9\nexpect: abstain\n", "case.yaml:2:11: byte 0xE9 is not valid UTF-8: save the file as UTF-8\n"},
-		"NUL and escape in YAML": {"case.yaml", "id: a\nquery: \"\x00é\x1b\"\nexpect: abstain\n",
+		"NUL and escape in YAML": {
+			"case.yaml", "id: a\nquery: \"\x00é\x1b\"\nexpect: abstain\n",
 			"case.yaml:2:9: control character U+0000 (NUL): remove it, or write it as an escape in double quotes\n" +
-				"case.yaml:2:11: control character U+001B (escape): remove it, or write it as an escape in double quotes\n"},
+				"case.yaml:2:11: control character U+001B (escape): remove it, or write it as an escape in double quotes\n",
+		},
 		"control characters as escapes": {"case.yaml", "id: a\nquery: \"\\u0000 \\e[31m\"\nexpect: abstain\n", ""},
 		"no-break space before a key":   {"case.yaml", "id: a\n\u00a0query: q\nexpect: abstain\n", "case.yaml:2:1: unknown key \"\\u00a0query\": it holds U+00A0 (no-break space): did you mean \"query\"?\n"},
 		"UTF-16 JSONL":                  {"corpus.jsonl", "\xfe\xff\x00{\x00}", "corpus.jsonl:1:1: this file is UTF-16: save it as UTF-8\n"},
@@ -196,8 +202,11 @@ func TestDocumentsEndWithAnError(t *testing.T) {
 			t.Errorf("a cancelled context yields %v", err)
 		}
 	}
-	for range set.Documents(t.Context()) {
-		break // must not yield again
+	for _, err := range set.Documents(t.Context()) {
+		if err != nil {
+			t.Error(err)
+		}
+		break // it must not yield again
 	}
 }
 

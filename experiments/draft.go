@@ -9,8 +9,8 @@ import (
 
 // draft is a case that was made of a sentence.
 type draft struct {
-	file, source, span, query string
-	score                     int
+	source, span, query string
+	score               int
 }
 
 var (
@@ -39,7 +39,7 @@ func draftOf(d *Document) (draft, bool) {
 			score += 3
 		}
 		if score > best.score {
-			best = draft{file: d.File, source: d.Source, span: span, query: question(heading, telling), score: score}
+			best = draft{source: d.Source, span: span, query: question(heading, telling), score: score}
 		}
 	}
 	return best, best.score > 0
@@ -57,12 +57,16 @@ func sentences(body string) []string {
 	return append(out, strings.Join(strings.Fields(body[from:]), " "))
 }
 
-// tellingWords are the longer words, each once.
+// tellingWords are the longer words that say something, each once.
 func tellingWords(words []string) []string {
+	common := []string{
+		"about", "after", "again", "before", "being", "between", "could", "every", "other", "rather", "should", "since", "their", "there",
+		"these", "those", "through", "under", "until", "using", "where", "which", "while", "within", "without", "would",
+	}
 	var out []string
 	for _, w := range words {
-		if len([]rune(w)) > 4 && !slices.Contains(out, strings.ToLower(w)) {
-			out = append(out, strings.ToLower(w))
+		if w = strings.ToLower(w); len([]rune(w)) > 4 && !slices.Contains(common, w) && !slices.Contains(out, w) {
+			out = append(out, w)
 		}
 	}
 	return out

@@ -179,7 +179,7 @@ func draftCase(dir, folderDir, documents string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.NewReplacer("{{file}}", quoteYAML(best.file), "{{query}}", quoteYAML(best.query), "{{source}}", quoteYAML(best.source),
+	return strings.NewReplacer("{{query}}", quoteYAML(best.query), "{{source}}", quoteYAML(best.source),
 		"{{span}}", quoteYAML(best.span)).Replace(text), nil
 }
 

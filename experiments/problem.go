@@ -86,8 +86,10 @@ func (c *collector) add(p Problem) {
 	case n <= maxProblems:
 		c.problems = append(c.problems, p)
 	case n == maxProblems+1:
-		c.problems = append(c.problems, Problem{File: p.File, Line: p.Line, Column: p.Column,
-			Message: fmt.Sprintf("more than %d problems in this file: the rest is not shown", maxProblems)})
+		c.problems = append(c.problems, Problem{
+			File: p.File, Line: p.Line, Column: p.Column,
+			Message: fmt.Sprintf("more than %d problems in this file: the rest is not shown", maxProblems),
+		})
 	}
 }
 

@@ -203,8 +203,10 @@ func TestDefaultsOfTheSchemaAreValid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value := map[string]any{"culprit": "v1", "name": "a", "cases": []any{"x"},
-			"backends": map[string]any{"store": map[string]any{"adapter": "x"}, "generator": map[string]any{"adapter": "x"}}}
+		value := map[string]any{
+			"culprit": "v1", "name": "a", "cases": []any{"x"},
+			"backends": map[string]any{"store": map[string]any{"adapter": "x"}, "generator": map[string]any{"adapter": "x"}},
+		}
 		if kind == "case" {
 			value = map[string]any{"id": "a"}
 		}

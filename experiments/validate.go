@@ -106,8 +106,10 @@ func wanted(v violation) string {
 }
 
 func typeNames(types []string) string {
-	names := map[string]string{"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
-		"array": "a list", "object": "a mapping", "null": "null"}
+	names := map[string]string{
+		"string": "text", "integer": "a whole number", "number": "a number", "boolean": "true or false",
+		"array": "a list", "object": "a mapping", "null": "null",
+	}
 	out := make([]string, len(types))
 	for i, t := range types {
 		out[i] = names[t]
