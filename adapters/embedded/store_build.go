@@ -78,7 +78,7 @@ type builder struct {
 
 func fillFile(ctx context.Context, path string, r *recipe, cfg adapters.Config) (err error) {
 	// No journal and no sync: a file that is not finished is thrown away.
-	db, err := openSQLite(path, "_pragma=page_size(8192)&_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=locking_mode(EXCLUSIVE)&_pragma=cache_size(-16000)")
+	db, err := openSQLite(path, "_pragma=page_size(8192)&_pragma=journal_mode(OFF)&_pragma=synchronous(OFF)&_pragma=locking_mode(EXCLUSIVE)&_pragma=cache_size(-8000)")
 	if err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (b *builder) collection(name string) (*collection, error) {
 	c := &collection{Name: name, Number: len(b.collections) + 1}
 	// Only the index is kept, not its text, which stands in item. The larger hash makes fewer segments to merge.
 	err := b.exec(fmt.Sprintf(`CREATE VIRTUAL TABLE %[1]s USING fts5(text, content='', tokenize=%[2]s);
-		INSERT INTO %[1]s (%[1]s, rank) VALUES ('hashsize', 8000000)`, c.fts(), sqlQuote(b.recipe.Keyword.tokenizer())))
+		INSERT INTO %[1]s (%[1]s, rank) VALUES ('hashsize', 4000000)`, c.fts(), sqlQuote(b.recipe.Keyword.tokenizer())))
 	if err != nil {
 		return nil, fmt.Errorf("making the keyword index: %w", err)
 	}

@@ -64,7 +64,7 @@ func (c collection) fts() string { return fmt.Sprintf("fts_%d", c.Number) }
 
 // openReader opens a file that nobody changes any more: no locks, no journal, no writes.
 func openReader(path string) (*sql.DB, error) {
-	db, err := openSQLite(path, "mode=ro&immutable=1&_query_only=1&_pragma=cache_size(-8000)")
+	db, err := openSQLite(path, "mode=ro&immutable=1&_query_only=1&_pragma=cache_size(-4000)")
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func TestKeywordQueryTooLong(t *testing.T) {
 	}
 	query.WriteString("fee")
 	_, err := s.Search(t.Context(), adapters.SearchRequest{Mode: modeKeyword, Query: query.String(), Limit: 1})
-	if adapters.KindOf(err) != adapters.KindInvalid || !strings.Contains(err.Error(), "4097") {
+	if adapters.KindOf(err) != adapters.KindInvalid || !strings.Contains(err.Error(), "1025") {
 		t.Errorf("error %v, want one of kind invalid-argument with the number of words", err)
 	}
 }

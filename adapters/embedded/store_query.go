@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// maxQueryWords bounds the work of one keyword search. FTS5 compares each word with each item that holds any of them.
-const maxQueryWords = 4096
+// maxQueryWords bounds the work of one keyword search: FTS5 compares each word with each item that holds any of them.
+const maxQueryWords = 1024
 
 // matchExpression turns a query into an FTS5 expression: its different words, without stop words, each quoted, so that
 // nothing in a query is ever syntax. It is empty when no word is left.

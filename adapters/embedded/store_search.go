@@ -129,8 +129,12 @@ func (s *store) byVector(ctx context.Context, req adapters.SearchRequest, where 
 	if !s.exact(req) {
 		where.and("i.id NOT "+inList, list(s.settings.Faults.Approximate))
 	}
+	from := `vector v CROSS JOIN item i ON i.n = v.n` // every vector, in the order of the file
+	if len(req.Only) > 0 && req.Mode == modeDense {
+		from = `item i CROSS JOIN vector v ON v.n = i.n` // few items, by the index of ids
+	}
 	query := fmt.Sprintf(`SELECT i.n, i.id, coalesce((1 - vec_distance_cosine(v.v, ?))%s, 0.0) AS score
-		FROM vector v CROSS JOIN item i ON i.n = v.n WHERE i.collection = ?%s`, factor, where.String())
+		FROM %s WHERE i.collection = ?%s`, factor, from, where.String())
 	return s.ranked(ctx, query, slices.Concat(args, []any{s.here.Number}, where.args), req.Threshold, limit)
 }
 
