@@ -2,7 +2,6 @@ package results
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -25,15 +24,23 @@ func testBundle(tb testing.TB, id string, trials int) Bundle {
 
 // makeBundle makes a plausible bundle of a case with that many trials.
 func makeBundle(id string, trials int) (Bundle, error) {
-	c := matrix.Case{ID: id, Query: "Which class for long flights?", Risk: matrix.RiskBlocking, Expect: matrix.ExpectAnswer,
+	c := matrix.Case{
+		ID: id, Query: "Which class for long flights?", Risk: matrix.RiskBlocking, Expect: matrix.ExpectAnswer,
 		Evidence: matrix.Evidence{Required: []matrix.Requirement{{AnyOf: []matrix.Gold{{Source: "c08", Span: "business class"}}}}},
-		Claims:   []matrix.Claim{{ID: "class", Any: []string{"business class"}}}}
-	e := matrix.Experiment{Version: "v1", Name: "travel-policy",
-		Backends: matrix.Backends{Store: &matrix.Backend{Adapter: "embedded"},
-			Generator: &matrix.Backend{Adapter: "embedded", Settings: []byte(`{"flip":{"rate":0.3},"model":"extractive"}`)}},
-		Pipeline: matrix.Pipeline{Search: matrix.Search{Mode: matrix.ModeKeyword, K: 2, Depth: 200},
+		Claims:   []matrix.Claim{{ID: "class", Any: []string{"business class"}}},
+	}
+	e := matrix.Experiment{
+		Version: "v1", Name: "travel-policy",
+		Backends: matrix.Backends{
+			Store:     &matrix.Backend{Adapter: "embedded"},
+			Generator: &matrix.Backend{Adapter: "embedded", Settings: []byte(`{"flip":{"rate":"0.3"},"model":"extractive"}`)},
+		},
+		Pipeline: matrix.Pipeline{
+			Search:   matrix.Search{Mode: matrix.ModeKeyword, K: 2, Depth: 200},
 			Assemble: matrix.Assemble{Budget: matrix.Budget{N: 50, Unit: "words"}, Tokenizer: "words"},
-			Generate: matrix.Generate{Temperature: "0.7", Seed: 1}}}
+			Generate: matrix.Generate{Temperature: "0.7", Seed: 1},
+		},
+	}
 	pins, err := NewPins(&e)
 	if err != nil {
 		return Bundle{}, err
@@ -42,35 +49,47 @@ func makeBundle(id string, trials int) (Bundle, error) {
 	if err != nil {
 		return Bundle{}, err
 	}
-	o := matrix.Observations{Store: matrix.StoreFacts{Adapter: "embedded", Mode: "keyword",
-		Gold: []matrix.GoldFacts{{Exact: []string{"c08"}, Text: matrix.NewText("Exception: business class is allowed <b>")}}}}
-	r := matrix.Retrieval{CallKey: "r", Cell: matrix.CellC, Query: c.Query, QueryEffective: c.Query, Mode: "keyword", K: 2, Depth: 200,
-		Status: matrix.StatusOK, At: "2026-11-29T20:00:00Z", LatencyMS: 3}
+	o := matrix.Observations{Store: matrix.StoreFacts{
+		Adapter: "embedded", Mode: "keyword",
+		Gold: []matrix.GoldFacts{{Exact: []string{"c08"}, Text: matrix.NewText("Exception: business class is allowed <b>")}},
+	}}
+	r := matrix.Retrieval{
+		CallKey: "r", Cell: matrix.CellC, Query: c.Query, QueryEffective: c.Query, Mode: "keyword", K: 2, Depth: 200,
+		Status: matrix.StatusOK, At: "2026-11-29T20:00:00Z", LatencyMS: 3,
+	}
 	for i := range min(14, trials+2) {
-		r.Candidates = append(r.Candidates, matrix.Hit{Rank: i + 1, ID: fmt.Sprintf("c%02d", i+1), Source: fmt.Sprintf("c%02d", i+1),
-			Score: ptr(matrix.NewDecimal(9.5 - float64(i)/2)), Text: matrix.NewText(fmt.Sprintf("chunk %d of the policy", i+1))})
+		r.Candidates = append(r.Candidates, matrix.Hit{
+			Rank: i + 1, ID: fmt.Sprintf("c%02d", i+1), Source: fmt.Sprintf("c%02d", i+1),
+			Score: ptr(matrix.NewDecimal(9.5 - float64(i)/2)), Text: matrix.NewText(fmt.Sprintf("chunk %d of the policy", i+1)),
+		})
 	}
 	o.Retrievals = []matrix.Retrieval{r}
 	for i := range trials {
 		prompt := fmt.Sprintf("Context:\n[c08] chunk\nQuestion: %d?", i)
-		o.Trials = append(o.Trials, matrix.Trial{CallKey: fmt.Sprintf("sha256:%064d", i), Cell: matrix.CellA, Rep: i + 1, Retrieval: "r",
+		o.Trials = append(o.Trials, matrix.Trial{
+			CallKey: fmt.Sprintf("sha256:%064d", i), Cell: matrix.CellA, Rep: i + 1, Retrieval: "r",
 			Packed: []matrix.Packed{{Position: 1, ID: "c01", Text: matrix.NewText("chunk 1 of the policy"), Units: 5}},
 			Prompt: []matrix.PromptMessage{{Role: "system", Text: matrix.NewText("Answer.")}, {Role: "user", Text: matrix.NewText(prompt)}},
 			Answer: matrix.NewText(fmt.Sprintf("answer %d", i)), Status: matrix.StatusOK, Attempts: 1, LatencyMS: int64(i), Seed: 1,
-			Usage: matrix.Usage{InputTokens: ptr(12), OutputTokens: ptr(3)}})
+			Usage: matrix.Usage{InputTokens: ptr(12), OutputTokens: ptr(3)},
+		})
 	}
 	observed, err := o.Digest()
 	if err != nil {
 		return Bundle{}, err
 	}
-	return Bundle{Case: c, CaseSource: []byte("id: " + id + "\n"), Experiment: e, Pins: pins, Observations: o,
+	return Bundle{
+		Case: c, CaseSource: []byte("id: " + id + "\n"), Experiment: e, Pins: pins, Observations: o,
 		Plan:     matrix.Plan{Schema: matrix.PlanSchema, Case: id, CaseDigest: digest, Cells: []matrix.PlannedCell{{Cell: matrix.CellA, Repeats: trials}}},
 		Features: verdict.Features{Schema: verdict.FeaturesSchema},
-		Evaluation: verdict.Evaluation{Schema: verdict.EvaluationSchema, Case: id, Risk: c.Risk, Outcome: verdict.Fail, Summary: "gold c08: rank 3, cutoff 2",
+		Evaluation: verdict.Evaluation{
+			Schema: verdict.EvaluationSchema, Case: id, Risk: c.Risk, Outcome: verdict.Fail, Summary: "gold c08: rank 3, cutoff 2",
 			Defects:           []verdict.Defect{{Stage: verdict.StageRetrieve, Label: "below-cutoff", Rule: "R1", Grade: verdict.Shown}},
 			Cells:             []verdict.CellResult{{Cell: matrix.CellA, Planned: trials, Scored: trials}},
 			Retrieval:         verdict.RetrievalResult{Gold: []verdict.GoldRank{{Source: "c08", Rank: ptr(3)}}, Metrics: []verdict.Metric{{Name: "recall@2", Value: "0.000000"}}},
-			ObservationDigest: observed, Ruleset: "sha256:0"}}, nil
+			ObservationDigest: observed, Ruleset: "sha256:0",
+		},
+	}, nil
 }
 
 // writeCase runs a case through a writer as the runner does: intents, outcomes, seal.
@@ -130,12 +149,7 @@ func newTestExecution(tb testing.TB, out string) *Execution {
 func BenchmarkSeal(b *testing.B) {
 	for _, trials := range []int{8, 50} {
 		b.Run(fmt.Sprintf("trials=%d", trials), func(b *testing.B) {
-			dir, err := os.MkdirTemp("/work", "bench")
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer os.RemoveAll(dir)
-			e := newTestExecution(b, dir)
+			e := newTestExecution(b, b.TempDir())
 			n := 0
 			for b.Loop() {
 				n++
@@ -144,5 +158,17 @@ func BenchmarkSeal(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	dir, err := writeCase(newTestExecution(b, b.TempDir()), testBundle(b, "long-haul", 50), false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := Open(dir); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -79,8 +79,9 @@ func (w *CaseWriter) begin(pinsDigest string) error {
 	if w.journal, err = newJournal(w.disk); err != nil {
 		return err
 	}
-	return w.journal.append(Record{Type: RecordOpen, At: w.stamp(), Schema: journalSchema, Execution: w.exec.id, Case: w.id,
-		CaseDigest: w.caseDigest, PinsDigest: pinsDigest}, false)
+	return w.journal.append(Record{
+		Type: RecordOpen, At: w.stamp(), Schema: journalSchema, Execution: w.exec.id, Case: w.id, CaseDigest: w.caseDigest, PinsDigest: pinsDigest,
+	}, false)
 }
 
 // fail names the case and the place; every error of a CaseWriter passes through it.
@@ -98,8 +99,10 @@ func (w *CaseWriter) Plan(p *matrix.Plan) error {
 		err = w.disk.write(planFile, data, false)
 	}
 	if err == nil {
-		err = w.journal.append(Record{Type: RecordPlan, At: w.stamp(), Plan: matrix.DigestBytes(data),
-			Generations: p.Generations(), Retrievals: len(p.Retrievals)}, false)
+		err = w.journal.append(Record{
+			Type: RecordPlan, At: w.stamp(), Plan: matrix.DigestBytes(data),
+			Generations: p.Generations(), Retrievals: len(p.Retrievals),
+		}, false)
 	}
 	return w.fail(err)
 }
@@ -115,14 +118,18 @@ func (w *CaseWriter) Intent(i Intent) error {
 			return w.fail(err)
 		}
 	}
-	return w.fail(w.journal.append(Record{Type: RecordIntent, At: w.stamp(), CallKey: i.CallKey, Call: &i.Call,
-		Attempt: i.Attempt, Request: request}, i.Durable))
+	return w.fail(w.journal.append(Record{
+		Type: RecordIntent, At: w.stamp(), CallKey: i.CallKey, Call: &i.Call,
+		Attempt: i.Attempt, Request: request,
+	}, i.Durable))
 }
 
 // Outcome records what came of a call.
 func (w *CaseWriter) Outcome(o Outcome) error {
-	r := Record{Type: RecordResult, At: w.stamp(), CallKey: o.CallKey, Attempt: o.Attempt, Status: o.Status, Error: o.Error,
-		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response))}
+	r := Record{
+		Type: RecordResult, At: w.stamp(), CallKey: o.CallKey, Attempt: o.Attempt, Status: o.Status, Error: o.Error,
+		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response)),
+	}
 	if o.Status != matrix.StatusOK {
 		r.Type = RecordFailure
 	}

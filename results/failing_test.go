@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -161,5 +163,43 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 	if _, err := NewExecution(file, "x", testTime); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Where the file system cannot be synced as a whole, every file and folder is synced on its own, each once.
+func TestSyncEach(t *testing.T) {
+	t.Parallel()
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := root.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var mu sync.Mutex
+	var synced []string
+	d := newDisk(root, func(step, name string) error {
+		if step == stepSync {
+			mu.Lock()
+			defer mu.Unlock()
+			synced = append(synced, name)
+		}
+		return nil
+	})
+	for _, name := range []string{"a", "b/c/d", "b/e"} {
+		if err := d.write(name, []byte(name), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := d.syncEach(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.Sort(synced)
+	if want := []string{".", "a", "b", "b/c", "b/c/d", "b/e"}; !slices.Equal(synced, want) {
+		t.Errorf("want %v, got %v", want, synced)
 	}
 }

@@ -135,10 +135,9 @@ func modelOf(b *matrix.Backend) string {
 	return settings.Model
 }
 
-// ResolvedExperiment returns the bytes of experiment.json and their digest. They are not RFC 8785: the settings of an
-// adapter may hold fractions, which are kept as they were written.
+// ResolvedExperiment returns the bytes of experiment.json, which are RFC 8785, and their digest.
 func ResolvedExperiment(e *matrix.Experiment) (data []byte, digest string, err error) {
-	if data, err = plainJSON(e); err != nil {
+	if data, err = matrix.Canonical(e); err != nil {
 		return nil, "", fmt.Errorf("experiment %q: %w", e.Name, err)
 	}
 	return data, matrix.DigestBytes(data), nil

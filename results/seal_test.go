@@ -112,11 +112,11 @@ func read(tb testing.TB, dir, name string) []byte {
 func TestSealRefusesWhatDoesNotBelongTogether(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Bundle){
-		"another case":                  func(b *Bundle) { b.Case.ID = "other" },
-		"a case that was changed":       func(b *Bundle) { b.Case.Query = "other?" },
-		"a verdict on other answers":    func(b *Bundle) { b.Observations.Trials[0].Answer = matrix.NewText("x") },
-		"a text that is not at hand":    func(b *Bundle) { b.Observations.Trials[0].Answer.Value = "" },
-		"an unknown status":             func(b *Bundle) { b.Status = "fine" },
+		"another case":               func(b *Bundle) { b.Case.ID = "other" },
+		"a case that was changed":    func(b *Bundle) { b.Case.Query = "other?" },
+		"a verdict on other answers": func(b *Bundle) { b.Observations.Trials[0].Answer = matrix.NewText("x") },
+		"a text that is not at hand": func(b *Bundle) { b.Observations.Trials[0].Answer.Value = "" },
+		"an unknown status":          func(b *Bundle) { b.Status = "fine" },
 		"a number that is not exact": func(b *Bundle) { b.Plan.Cells[0].Repeats = 1 << 60 },
 	} {
 		t.Run(name, func(t *testing.T) {

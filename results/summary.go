@@ -145,8 +145,8 @@ type RetrievalSummary struct {
 
 // NewSummary begins the summary of an execution with what the experiment declares.
 func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
-	s := Summary{Schema: SummarySchema, Execution: id, Name: e.Name, Setup: Setup{
-		Search: e.Pipeline.Search.Mode, K: e.Pipeline.Search.K, Budget: e.Pipeline.Assemble.Budget.String()}}
+	s := Summary{Schema: SummarySchema, Execution: id, Name: e.Name}
+	s.Setup = Setup{Search: e.Pipeline.Search.Mode, K: e.Pipeline.Search.K, Budget: e.Pipeline.Assemble.Budget.String()}
 	if b := e.Backends.Store; b != nil {
 		s.Setup.Store = b.Adapter
 	}
@@ -176,8 +176,10 @@ func Summarise(e verdict.Evaluation, o *matrix.Observations, bundle string) Case
 		s.Defects = append(s.Defects, DefectSummary{Stage: d.Stage, Label: d.Label, Rule: d.Rule, Grade: d.Grade, Evidence: d.Evidence})
 	}
 	for _, c := range e.Cells {
-		s.Cells[c.Cell] = CellSummary{Trials: c.Scored + c.Unscored + c.Failed, Scored: c.Scored, Pass: c.Pass, Errors: c.Failed,
-			Unscored: c.Unscored, NotRun: c.NotRun, Exact: c.Exact, Wilson95: c.Wilson95, Refused: c.Refused, Held: c.Held}
+		s.Cells[c.Cell] = CellSummary{
+			Trials: c.Scored + c.Unscored + c.Failed, Scored: c.Scored, Pass: c.Pass, Errors: c.Failed,
+			Unscored: c.Unscored, NotRun: c.NotRun, Exact: c.Exact, Wilson95: c.Wilson95, Refused: c.Refused, Held: c.Held,
+		}
 	}
 	for _, c := range e.Checks {
 		s.Checks[c.Name] = c.Result

@@ -16,8 +16,10 @@ const (
 )
 
 // stageOrder is the order in which stages are judged.
-var stageOrder = []verdict.Stage{verdict.StageFixture, verdict.StageAccess, verdict.StageIndex, verdict.StageEmbed, verdict.StageRetrieve,
-	verdict.StageRerank, verdict.StageAssemble, verdict.StagePrompt, verdict.StageGenerate, verdict.StageAbstain, verdict.StageSeam}
+var stageOrder = []verdict.Stage{
+	verdict.StageFixture, verdict.StageAccess, verdict.StageIndex, verdict.StageEmbed, verdict.StageRetrieve,
+	verdict.StageRerank, verdict.StageAssemble, verdict.StagePrompt, verdict.StageGenerate, verdict.StageAbstain, verdict.StageSeam,
+}
 
 // Total makes every total of the cases. It may be called again after more cases were added.
 func (s *Summary) Total() {

@@ -72,8 +72,11 @@ func (x *explained) question() {
 	if len(x.Case.As) > 0 {
 		x.labelled("asked as", principal(x.Case.As))
 	}
-	if x.Case.Expect == matrix.ExpectAbstain || x.Case.Expect == matrix.ExpectClarify {
-		x.labelled("expected", string(x.Case.Expect)+": no answer is in the documents")
+	switch x.Case.Expect {
+	case matrix.ExpectAbstain:
+		x.labelled("expected", "abstain: the documents hold no answer")
+	case matrix.ExpectClarify:
+		x.labelled("expected", "clarify: the question has to be asked back")
 	}
 	x.blank()
 }
@@ -87,26 +90,23 @@ func principal(as matrix.Principal) string {
 	return strings.Join(parts, " · ")
 }
 
-// drawn are the stages of the line that is drawn; the others are not places of the pipeline.
-var drawn = []verdict.Stage{verdict.StageIndex, verdict.StageEmbed, verdict.StageRetrieve, verdict.StageRerank, verdict.StageAssemble,
+// places are the stages that are drawn as a line; the others are not places of the pipeline.
+var places = []verdict.Stage{verdict.StageIndex, verdict.StageEmbed, verdict.StageRetrieve, verdict.StageRerank, verdict.StageAssemble,
 	verdict.StagePrompt, verdict.StageGenerate}
 
 // pipeline draws the stages with the state of each below its name.
 func (x *explained) pipeline() {
 	states := map[verdict.Stage]verdict.State{}
-	var aside []string
 	for _, s := range x.Evaluation.Stages {
-		if s.State == verdict.NotUsed && !slices.Contains(drawn, s.Stage) {
-			continue
-		}
 		states[s.Stage] = s.State
-		if !slices.Contains(drawn, s.Stage) {
-			aside = append(aside, fit(string(s.Stage), maxStage)+" "+x.mark(stateMark(s.State)))
-		}
+	}
+	line := places
+	if states[verdict.StageAbstain] == verdict.Broken {
+		line = append(slices.Clone(places), verdict.StageAbstain)
 	}
 	names, marks := "  ", "  "
 	var broken []string
-	for i, stage := range drawn {
+	for i, stage := range line {
 		if i > 0 {
 			names, marks = names+" ── ", marks+"    "
 		}
@@ -120,14 +120,30 @@ func (x *explained) pipeline() {
 	}
 	x.line(names)
 	x.line(x.paintMarks(marks))
-	for _, line := range broken {
-		x.line(line)
+	for _, b := range broken {
+		x.line(b)
 	}
-	if len(aside) > 0 {
-		x.flow("  ", "   ", append([]string{x.dim("also")}, aside...))
-	}
-	x.line("  " + x.dim(legend(states)))
+	x.aside(line)
+	x.line("  " + x.dim(legend(states, line)))
 	x.blank()
+}
+
+// aside shows the stages beside the line, as far as they are used.
+func (x *explained) aside(line []verdict.Stage) {
+	parts := []string{x.dim("also")}
+	for _, s := range x.Evaluation.Stages {
+		if s.State == verdict.NotUsed || slices.Contains(line, s.Stage) {
+			continue
+		}
+		name := fit(string(s.Stage), maxStage)
+		if s.State == verdict.Broken {
+			name = x.labelOf(s.Stage)
+		}
+		parts = append(parts, name+" "+x.mark(stateMark(s.State)))
+	}
+	if len(parts) > 1 {
+		x.flow("  ", "   ", parts)
+	}
 }
 
 func (x *explained) paintMarks(marks string) string {
@@ -163,12 +179,14 @@ func stateMark(s verdict.State) string {
 }
 
 // legend explains the marks that are drawn.
-func legend(states map[verdict.Stage]verdict.State) string {
+func legend(states map[verdict.Stage]verdict.State, line []verdict.Stage) string {
 	shown := map[verdict.State]bool{}
-	for _, s := range states {
-		shown[s] = true
+	for stage, s := range states {
+		if s != verdict.NotUsed || slices.Contains(line, stage) {
+			shown[s] = true
+		}
 	}
-	for _, stage := range drawn {
+	for _, stage := range line {
 		shown[verdict.Unobserved] = shown[verdict.Unobserved] || states[stage] == ""
 	}
 	var parts []string

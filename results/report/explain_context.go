@@ -132,7 +132,8 @@ func (x *explained) leftOut(t *matrix.Trial, unit string) {
 }
 
 func (x *explained) outLine(t *matrix.Trial, id, why string) string {
-	return right("–", 6) + "  " + pad(fit(id, 24), x.idWidth(t)) + "  " + fit(why, x.width-36)
+	head := right("–", 6) + "  " + pad(fit(id, 24), x.idWidth(t)) + "  "
+	return head + fit(why, x.width-columns(head))
 }
 
 // prompt says whether the prompt held the evidence, and whether the server read all of it.

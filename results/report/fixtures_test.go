@@ -234,3 +234,14 @@ func refusal() *results.Bundle {
 		Cells:  []verdict.CellResult{{Cell: "A", Planned: 1, Scored: 1, Pass: 1, Refused: 1, Exact: true}}}
 	return b
 }
+
+// unanswerable is a case without gold that is answered all the same, and shows something to those who may not see it.
+func unanswerable() *results.Bundle {
+	b := refusal()
+	b.Case.Expect = matrix.ExpectClarify
+	b.Evaluation.Outcome, b.Evaluation.Qualifier = verdict.Fail, ""
+	b.Evaluation.Stages = []verdict.StageState{{Stage: verdict.StageAccess, State: verdict.Broken}, {Stage: verdict.StageIndex, State: verdict.Unobserved, Tested: "the case names no evidence"},
+		{Stage: verdict.StageAbstain, State: verdict.Broken}}
+	b.Evaluation.Defects = []verdict.Defect{{Stage: verdict.StageAccess, Label: "leak", Grade: verdict.Shown}, {Stage: verdict.StageAbstain, Label: "answered-unanswerable", Grade: verdict.Shown}}
+	return b
+}

@@ -46,6 +46,7 @@ func TestExplainScreens(t *testing.T) {
 		"explain-narrow":    {bundle: longHaul(), options: Options{Width: 60}},
 		"explain-rerank":    {bundle: reranked()},
 		"explain-refusal":   {bundle: refusal()},
+		"explain-leak":      {bundle: unanswerable()},
 		"explain-hostile":   {bundle: hostileBundle()},
 		"explain-empty":     {bundle: &results.Bundle{}},
 	} {
