@@ -241,7 +241,47 @@ cases:
   - {id: anybody, query: q, evidence: {required: [{source: hr, span: for HR}]}, claims: [{id: x, any: [y]}]}
 `), Options{})
 	want := "warning: experiment.yaml:20:20: case \"some\": the asker may not see \"hr\", which it requires: correct as, or the evidence\n" +
-		"warning: experiment.yaml:21:20: case \"some\": the asker may not see \"beta\", which it requires: correct as, or the evidence\n"
+		"warning: experiment.yaml:21:20: case \"some\": the asker may not see \"beta\", which it requires: correct as, or the evidence\n" +
+		"warning: experiment.yaml:23:20: case \"some\": no document has the source or id \"gone\": copy it from the documents, or give the item its text\n"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func TestEvidenceThatIsInNoDocument(t *testing.T) {
+	t.Parallel()
+	got := problems(t, folderOf(t, `
+-- experiment.yaml --
+culprit: v1
+name: nowhere
+backends:
+  generator: {adapter: plain}
+  store: {adapter: plain, documents: corpus}
+cases:
+  - id: some
+    query: q
+    evidence:
+      required:
+        - {source: acme/leave.md, span: applies from May}
+        - {source: acme/leave.md, revision: "2024", span: applies from May}
+        - {source: leave.md, span: applies from May}
+        - {source: corpus/acme/leave.md#2, span: applies from May}
+        - {source: sickness, span: call the line}
+        - {source: acme/leave.md, span: applies from June}
+        - {source: sickness, span: call the line, text: Please call the line.}
+        - any_of:
+            - {source: acme/leave.md, span: applies from May}
+            - {source: archive/leave.md, span: applies from May}
+    claims: [{id: x, any: [y]}]
+-- corpus/acme/leave.md --
+# Leave
+
+The policy applies from May.
+`), Options{})
+	want := "warning: experiment.yaml:13:20: case \"some\": no document has the source or id \"leave.md\" (did you mean \"acme/leave.md\"?): copy it from the documents, or give the item its text\n" +
+		"warning: experiment.yaml:14:20: case \"some\": no document has the source or id \"corpus/acme/leave.md#2\" (did you mean \"acme/leave.md\"?): copy it from the documents, or give the item its text\n" +
+		"warning: experiment.yaml:15:20: case \"some\": no document has the source or id \"sickness\": copy it from the documents, or give the item its text\n" +
+		"warning: experiment.yaml:16:41: case \"some\": the span \"applies from June\" stands in no document of \"acme/leave.md\": copy it from there, or give the item its text\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
