@@ -71,8 +71,10 @@ func TestCaseNames(t *testing.T) {
 		}
 	}
 	seen := map[string]string{}
-	for _, id := range []string{"A/b", "a/b", "a:b", "A:b", "..", ".", "", "../../etc/passwd", "CON", "con", "nul.txt", "com1", "x.", ".hidden", "日本語", "a b", "a\x00b",
-		strings.Repeat("x", 65), strings.Repeat("x", 300), "a\nb", "case\u202e"} {
+	for _, id := range []string{
+		"A/b", "a/b", "a:b", "A:b", "..", ".", "", "../../etc/passwd", "CON", "con", "nul.txt", "com1", "x.", ".hidden", "日本語", "a b", "a\x00b",
+		strings.Repeat("x", 65), strings.Repeat("x", 300), "a\nb", "case\u202e",
+	} {
 		name := caseName(id)
 		if !plainCaseID.MatchString(name) || reservedName.MatchString(name) || filepath.Base(name) != name {
 			t.Errorf("%q is stored as %q", id, name)
@@ -173,8 +175,10 @@ func TestTotal(t *testing.T) {
 	}
 	cell := map[matrix.CellID]CellSummary{"A": {Trials: 1, Scored: 1, Exact: true}, "D/closed-book": {NotRun: 1}}
 	s := Summary{Setup: Setup{Local: true}, Cases: []CaseSummary{
-		{ID: "a", Outcome: verdict.Fail, Risk: matrix.RiskInvestigate, Defects: []DefectSummary{{Stage: verdict.StageRetrieve}, {Stage: verdict.StageGenerate}}, Retrieval: gold(0, 1), Cells: cell,
-			Answer: AnswerTotals{Scored: 1, Answered: 1, Copied: 1}, Totals: Totals{Calls: 4, Generation: 3, Reused: 1, TokensIn: ptr(int64(7))}},
+		{
+			ID: "a", Outcome: verdict.Fail, Risk: matrix.RiskInvestigate, Defects: []DefectSummary{{Stage: verdict.StageRetrieve}, {Stage: verdict.StageGenerate}}, Retrieval: gold(0, 1), Cells: cell,
+			Answer: AnswerTotals{Scored: 1, Answered: 1, Copied: 1}, Totals: Totals{Calls: 4, Generation: 3, Reused: 1, TokensIn: ptr(int64(7))},
+		},
 		{ID: "b", Outcome: verdict.Fail, Risk: matrix.RiskInvestigate, Defects: []DefectSummary{{Stage: verdict.StageIndex}}, Retrieval: gold(1, 1), Cells: cell, Totals: Totals{Calls: 2, Generation: 2}},
 		{ID: "c", Outcome: verdict.Pass, Risk: matrix.RiskBlocking, Cells: cell, Answer: AnswerTotals{Scored: 1, Correct: 1}},
 		{ID: "d", Outcome: verdict.InvalidFixture, Risk: matrix.RiskInvestigate, Retrieval: gold(1, 0)},

@@ -91,8 +91,10 @@ func principal(as matrix.Principal) string {
 }
 
 // places are the stages that are drawn as a line; the others are not places of the pipeline.
-var places = []verdict.Stage{verdict.StageIndex, verdict.StageEmbed, verdict.StageRetrieve, verdict.StageRerank, verdict.StageAssemble,
-	verdict.StagePrompt, verdict.StageGenerate}
+var places = []verdict.Stage{
+	verdict.StageIndex, verdict.StageEmbed, verdict.StageRetrieve, verdict.StageRerank, verdict.StageAssemble,
+	verdict.StagePrompt, verdict.StageGenerate,
+}
 
 // pipeline draws the stages with the state of each below its name.
 func (x *explained) pipeline() {

@@ -76,8 +76,10 @@ func filterText(f matrix.Filter) string {
 
 // failure says in words how a call ended that did not end well.
 func failure(s matrix.Status, reason string, err *matrix.CallError) string {
-	text := map[matrix.Status]string{matrix.StatusError: "error", matrix.StatusFiltered: "blocked by the provider",
-		matrix.StatusTruncated: "stopped at the output limit", matrix.StatusNotRun: "not run"}[s]
+	text := map[matrix.Status]string{
+		matrix.StatusError: "error", matrix.StatusFiltered: "blocked by the provider",
+		matrix.StatusTruncated: "stopped at the output limit", matrix.StatusNotRun: "not run",
+	}[s]
 	if text == "" {
 		text = string(s)
 	}
