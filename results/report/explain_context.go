@@ -53,24 +53,31 @@ func (x *explained) context() {
 }
 
 func (x *explained) packed(t *matrix.Trial, f *verdict.TrialFeatures, unit string) {
-	const most, markRoom = 12, 15
+	const most = 12
 	gold := map[int]bool{}
 	for _, g := range f.Gold {
 		gold[g.Packed] = true
 	}
+	forbidden, markRoom := x.forbidden(), 15
+	if len(forbidden) > 0 {
+		markRoom = columns(forbiddenMark) + 2
+	}
 	for i := range t.Packed {
 		k := &t.Packed[i]
-		if i >= most && !gold[k.Position] && !k.Gold {
+		if i >= most && !gold[k.Position] && !k.Gold && !forbidden[k.ID] {
 			continue
 		}
 		mark := ""
-		if gold[k.Position] || k.Gold {
+		switch {
+		case forbidden[k.ID]:
+			mark = forbiddenMark
+		case gold[k.Position] || k.Gold:
 			mark = goldMark
 		}
 		if k.Cut {
 			mark = strings.TrimSpace(mark + " (cut)")
 		}
-		line := right(strconv.Itoa(k.Position), 6) + "  " + pad(fit(k.ID, 24), x.idWidth(t)) + "  " + right(thousands(k.Units)+" "+unit, 12) + "  "
+		line := right(strconv.Itoa(k.Position), 6) + "  " + pad(fitID(k.ID, maxID), x.idWidth(t)) + "  " + right(thousands(k.Units)+" "+unit, 12) + "  "
 		textWidth := x.width - columns(line) - markRoom
 		line += pad(fit(k.Text.Value, textWidth), textWidth)
 		if mark != "" {
@@ -86,10 +93,10 @@ func (x *explained) packed(t *matrix.Trial, f *verdict.TrialFeatures, unit strin
 func (x *explained) idWidth(t *matrix.Trial) int {
 	n := 0
 	for i := range t.Packed {
-		n = max(n, columns(fit(t.Packed[i].ID, 24)))
+		n = max(n, columns(fitID(t.Packed[i].ID, maxID)))
 	}
 	for i := range t.Dropped {
-		n = max(n, columns(fit(t.Dropped[i].ID, 24)))
+		n = max(n, columns(fitID(t.Dropped[i].ID, maxID)))
 	}
 	return n
 }
@@ -132,7 +139,7 @@ func (x *explained) leftOut(t *matrix.Trial, unit string) {
 }
 
 func (x *explained) outLine(t *matrix.Trial, id, why string) string {
-	head := right("–", 6) + "  " + pad(fit(id, 24), x.idWidth(t)) + "  "
+	head := right("–", 6) + "  " + pad(fitID(id, maxID), x.idWidth(t)) + "  "
 	return head + fit(why, x.width-columns(head))
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -21,8 +22,18 @@ func (x *explained) runs() {
 		return
 	}
 	rows := []cellRow{{run: "run", context: "context", claims: "claims", result: "passes", answers: []string{"answer"}}}
+	var reasons []string
+	notRun := map[string][]string{} // by reason
 	for i := range x.Evaluation.Cells {
-		rows = append(rows, x.cellRow(&x.Evaluation.Cells[i]))
+		c := &x.Evaluation.Cells[i]
+		if c.Cell.Run() == matrix.Perturbation && c.Planned > 0 && c.NotRun == c.Planned {
+			if notRun[c.Reason] == nil {
+				reasons = append(reasons, c.Reason)
+			}
+			notRun[c.Reason] = append(notRun[c.Reason], cellName(c.Cell))
+			continue
+		}
+		rows = append(rows, x.cellRow(c))
 	}
 	var runWidth, contextWidth, claimsWidth, resultWidth int
 	for _, r := range rows {
@@ -37,6 +48,9 @@ func (x *explained) runs() {
 			head = x.dim(head)
 		}
 		x.answerLines(head, indent, r.answers)
+	}
+	for _, reason := range reasons {
+		x.paragraph("not run: " + strings.Join(notRun[reason], ", ") + ", as " + reason)
 	}
 	x.claims()
 	x.blank()
@@ -60,12 +74,8 @@ func (x *explained) answerLines(head string, indent int, answers []string) {
 
 func (x *explained) cellRow(c *verdict.CellResult) cellRow {
 	r := cellRow{run: cellName(c.Cell), context: "–", claims: "–", answers: x.answers(c)}
-	if t, _ := x.firstTrial(c.Cell); t != nil && len(t.Packed) > 0 {
-		var ids []string
-		for i := range t.Packed {
-			ids = append(ids, t.Packed[i].ID)
-		}
-		r.context = fit(strings.Join(ids, " "), 18)
+	if t, f := x.firstTrial(c.Cell); t != nil && len(t.Packed) > 0 {
+		r.context = packedText(t, f)
 	}
 	met, n := 0, 0
 	for _, claim := range c.Claims {
@@ -109,7 +119,37 @@ func cellName(c matrix.CellID) string {
 		return "B  gold"
 	}
 	letter, variant, _ := strings.Cut(string(c), "/")
-	return fit(letter+"  "+variant, 26)
+	variant, subject, about := strings.Cut(variant, ":")
+	name := fit(letter+"  "+variant, 20)
+	if about {
+		name += ":" + fitID(subject, 25-columns(name))
+	}
+	return name
+}
+
+// packedText names the items of a context, or counts them and says where the gold stands among them.
+func packedText(t *matrix.Trial, f *verdict.TrialFeatures) string {
+	const room = 18
+	var ids, gold []string
+	for i := range t.Packed {
+		ids = append(ids, t.Packed[i].ID)
+	}
+	if names := Safe(strings.Join(ids, " ")); columns(names) <= room {
+		return names
+	}
+	for _, g := range f.Gold {
+		if at := strconv.Itoa(g.Packed); g.Packed > 0 && !slices.Contains(gold, at) {
+			gold = append(gold, at)
+		}
+	}
+	text := counted(len(ids), "item", "items")
+	switch {
+	case len(ids) == 1:
+		return fitID(ids[0], room)
+	case len(gold) > 0:
+		text += ", gold " + strings.Join(gold, " ")
+	}
+	return fit(text, room)
 }
 
 // answers shows the answers of a cell, the most frequent first, and what happened to the trials that have none.

@@ -104,7 +104,7 @@ func (x *explained) ranking(r *matrix.Retrieval, f *verdict.RetrievalFeatures) {
 	var rows []hitRow
 	for _, rank := range window(len(r.Candidates), r.K, marks) {
 		h := &r.Candidates[rank-1]
-		rows = append(rows, hitRow{rank: rank, id: fit(h.ID, 24), score: score(h.Score), mark: marks[rank], text: h.Text.Value})
+		rows = append(rows, hitRow{rank: rank, id: fitID(h.ID, maxID), score: score(h.Score), mark: marks[rank], text: h.Text.Value})
 	}
 	x.hits(rows, r.K, "k", len(r.Candidates))
 }
@@ -170,7 +170,24 @@ func window(n, cut int, marks map[int]string) []int {
 	return ranks
 }
 
-const goldMark = "◀ gold"
+const (
+	goldMark      = "◀ gold"
+	forbiddenMark = "◀ not for the asker"
+	maxID         = 24 // columns of an id in a list
+)
+
+// forbidden are the ids that production's search passed on and the asker may not see.
+func (x *explained) forbidden() map[string]bool {
+	ids := map[string]bool{}
+	if r, f := x.production(); r != nil {
+		for _, rank := range f.Forbidden {
+			if rank >= 1 && rank <= len(r.Candidates) {
+				ids[r.Candidates[rank-1].ID] = true
+			}
+		}
+	}
+	return ids
+}
 
 // rankMarks says what is to be known of a rank. Gold wins over everything else.
 func (x *explained) rankMarks(r *matrix.Retrieval, f *verdict.RetrievalFeatures) map[int]string {
@@ -184,7 +201,7 @@ func (x *explained) rankMarks(r *matrix.Retrieval, f *verdict.RetrievalFeatures)
 		}
 	}
 	for _, rank := range f.Forbidden {
-		marks[rank] = "◀ not for the asker"
+		marks[rank] = forbiddenMark
 	}
 	for _, g := range f.Gold {
 		if g.BySource > 0 && g.BySource != g.BySpan {
@@ -235,12 +252,15 @@ func (x *explained) rerank() {
 	for i := range r.Candidates {
 		before[r.Candidates[i].ID] = i + 1
 	}
-	marks := map[int]string{}
+	marks, forbidden := map[int]string{}, x.forbidden()
+	for i := range r.Reranked {
+		if forbidden[r.Reranked[i].ID] {
+			marks[i+1] = forbiddenMark
+		}
+	}
 	for _, g := range f.Gold {
-		for i := range r.Reranked {
-			if i+1 == g.Reranked || g.Reranked == 0 && g.ID != "" && r.Reranked[i].ID == g.ID {
-				marks[i+1] = goldMark
-			}
+		if g.Reranked >= 1 && g.Reranked <= len(r.Reranked) {
+			marks[g.Reranked] = goldMark
 		}
 	}
 	var rows []hitRow
@@ -257,7 +277,7 @@ func (x *explained) rerank() {
 		if marks[rank] != "" {
 			mark += "  " + marks[rank]
 		}
-		rows = append(rows, hitRow{rank: rank, id: fit(h.ID, 24), score: score(h.Score), mark: mark, text: h.Text.Value})
+		rows = append(rows, hitRow{rank: rank, id: fitID(h.ID, maxID), score: score(h.Score), mark: mark, text: h.Text.Value})
 	}
 	x.hits(rows, r.RerankTop, "top", len(r.Reranked))
 	x.blank()

@@ -31,6 +31,25 @@ func fit(s string, columns int) string {
 	return out
 }
 
+// fitID is fit for an id or a source, which is cut in its middle: what tells two pieces of one document apart stands at
+// the end.
+func fitID(id string, width int) string {
+	const longest = 512
+	whole := fit(id, longest)
+	if columns(whole) <= width {
+		return whole
+	}
+	runes := []rune(whole)
+	from, used := len(runes), 0
+	for i := len(runes) - 1; i >= 0 && used+runeWidth(runes[i]) <= width/2; i-- {
+		if used += runeWidth(runes[i]); runeWidth(runes[i]) > 0 {
+			from = i
+		}
+	}
+	tail := string(runes[from:])
+	return fit(whole, width-columns(tail)) + tail
+}
+
 // clean reads no more of s than it shows.
 func clean(s string, columns int) (out string, cut bool) {
 	var b strings.Builder

@@ -112,3 +112,29 @@ func FuzzSafe(f *testing.F) {
 		}
 	})
 }
+
+func TestFitIDKeepsBothEnds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		id    string
+		width int
+		want  string
+	}{
+		{"c08", 24, "c08"},
+		{"acme/business-travel.md#2", 25, "acme/business-travel.md#2"},
+		{"acme/business-travel.md#2", 24, "acme/busine…-travel.md#2"},
+		{"acme/business-travel.md#2", 4, "a…#2"},
+		{"acme/business-travel.md#2", 1, "…"},
+		{"日本語の文書#12", 9, "日本…#12"},
+		{"a\x1b[2Jb", 24, "a‹U+001B›[2Jb"},
+		{strings.Repeat("x", 2000) + "#9", 9, "xxxx…xxx…"}, // nobody names a document so
+	} {
+		got := fitID(tt.id, tt.width)
+		if got != tt.want {
+			t.Errorf("fitID(%.40q, %d) is %q, want %q", tt.id, tt.width, got, tt.want)
+		}
+		if n := columns(got); n > tt.width {
+			t.Errorf("fitID(%.40q, %d) takes %d columns", tt.id, tt.width, n)
+		}
+	}
+}
