@@ -234,11 +234,28 @@ func (x *explained) distractor(h *matrix.Hit) string {
 
 // absentGold names the gold that is nowhere in the ranking.
 func (x *explained) absentGold(r *matrix.Retrieval) {
-	for _, g := range x.Evaluation.Retrieval.Gold {
-		if g.Rank == nil && r.Status == matrix.StatusOK {
-			x.line("     " + x.mark(markFail) + " gold " + fit(g.Source, 40) + " is not in the ranking")
+	for i, g := range x.Evaluation.Retrieval.Gold {
+		if g.Rank != nil || r.Status != matrix.StatusOK {
+			continue
+		}
+		name := fit(g.Source, 40)
+		if piece := x.holder(i); piece != "" && piece != g.Source { // other pieces of the source may well be ranked
+			name += ", held by " + fitID(piece, 40) + ","
+		}
+		x.line("     " + x.mark(markFail) + " gold " + name + " is not in the ranking")
+	}
+}
+
+// holder returns the first stored item that holds the span of a required item, "" where none does.
+func (x *explained) holder(requirement int) string {
+	for i := range x.Observations.Store.Gold {
+		if g := &x.Observations.Store.Gold[i]; g.Requirement == requirement {
+			if held := slices.Concat(g.Exact, g.Folded); len(held) > 0 {
+				return held[0]
+			}
 		}
 	}
+	return ""
 }
 
 // rerank draws the order after reranking beside the rank before it.

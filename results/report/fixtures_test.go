@@ -243,6 +243,7 @@ func reranked() *results.Bundle {
 	b.Evaluation.Defects = append(b.Evaluation.Defects, verdict.Defect{Stage: verdict.StageRerank, Label: "demoted", Grade: verdict.Verified, Evidence: []string{"rank 3 before, 4 after"}, Decided: "rank before and after: 3, 4"})
 	b.Evaluation.Stages[5].State = verdict.Broken
 	b.Evaluation.Retrieval.Gold = append(b.Evaluation.Retrieval.Gold, verdict.GoldRank{Source: "c99"})
+	b.Observations.Store.Gold = []matrix.GoldFacts{{Requirement: 1, Exact: []string{"c99#3"}}}
 	b.Evaluation.Cells[0] = verdict.CellResult{Cell: "A", Planned: 5, Scored: 4, Pass: 1, Failed: 1, Wilson95: []string{"0.045587", "0.699358"}}
 	for rep := 2; rep <= 5; rep++ {
 		again := *a
