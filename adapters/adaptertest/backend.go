@@ -126,7 +126,7 @@ func everyFails[B any](ctx context.Context, backend B, methods []method[B], kind
 		if why := fails(m.name, err, kind); why != nil {
 			wrong = append(wrong, why)
 		} else if !errors.Is(err, target) {
-			wrong = append(wrong, fmt.Errorf("%s: %w is no %q for errors.Is", m.name, err, target))
+			wrong = append(wrong, fmt.Errorf("%s: %w, for which errors.Is does not find: %w", m.name, err, target))
 		}
 	}
 	return errors.Join(wrong...)
@@ -190,8 +190,10 @@ func kinds[B io.Closer](ctx context.Context, h Harness[B], methods []method[B]) 
 		adapters.KindInvalid: adapters.ErrInvalid, adapters.KindUnauthorised: adapters.ErrUnauthorised,
 	}
 	provoked := 0
-	for _, kind := range []adapters.Kind{adapters.KindPermanent, adapters.KindTransient, adapters.KindRateLimited, adapters.KindUnauthorised,
-		adapters.KindNotFound, adapters.KindUnsupported, adapters.KindInvalid, adapters.KindTimeout} {
+	for _, kind := range []adapters.Kind{
+		adapters.KindPermanent, adapters.KindTransient, adapters.KindRateLimited, adapters.KindUnauthorised,
+		adapters.KindNotFound, adapters.KindUnsupported, adapters.KindInvalid, adapters.KindTimeout,
+	} {
 		err := with(ctx, func(ctx context.Context) (B, error) { return h.Fail(ctx, kind) }, func(backend B) error {
 			provoked++
 			for _, m := range methods {
@@ -201,7 +203,7 @@ func kinds[B io.Closer](ctx context.Context, h Harness[B], methods []method[B]) 
 				}
 				for of, sentinel := range sentinels {
 					if errors.Is(err, sentinel) != (of == kind) {
-						return fmt.Errorf("%s: %w: errors.Is with %q is %v", m.name, err, sentinel, of != kind)
+						return fmt.Errorf("%s: %w: errors.Is with the sentinel of %q is %v", m.name, err, of, of != kind)
 					}
 				}
 			}

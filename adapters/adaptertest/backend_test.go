@@ -260,7 +260,7 @@ func TestEmbedderSuiteFails(t *testing.T) {
 		{"NaN", brokenEmbedder{after: func(_ request, r *response) { scale(r, float32(math.NaN())) }}, "each text has a vector"},
 		{"negative zero", brokenEmbedder{after: func(_ request, r *response) { scale(r, -1) }}, "each text has a vector"},
 		{"sorted", brokenEmbedder{after: func(_ request, r *response) {
-			slices.SortFunc(r.Vectors, func(a, b []float32) int { return slices.Compare(a, b) })
+			slices.SortFunc(r.Vectors, slices.Compare[[]float32])
 		}}, "the order of the vectors is that of the texts"},
 		{"everything alike", brokenEmbedder{before: func(r *request) { r.Texts = slices.Repeat([]string{"same"}, len(r.Texts)) }}, "what is alike is near"},
 		{"no prefix", brokenEmbedder{before: func(r *request) { r.Prefix = new(string) }}, "a prefix is put before the text"},

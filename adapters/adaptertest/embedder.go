@@ -51,7 +51,9 @@ func embedderMethods() []method[adapters.Embedder] {
 		{"Embed", func(ctx context.Context, e adapters.Embedder) (any, error) {
 			return e.Embed(ctx, passageRequest(passages...))
 		}, func(a, b any) bool {
-			return sameVectors(a.(adapters.EmbedResponse), b.(adapters.EmbedResponse), 1e-3) == nil
+			before, ok := a.(adapters.EmbedResponse)
+			after, too := b.(adapters.EmbedResponse)
+			return ok && too && sameVectors(before, after, 1e-3) == nil
 		}},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,13 +45,9 @@ func rerankerMethods() []method[adapters.Reranker] {
 		{"Rerank", func(ctx context.Context, r adapters.Reranker) (any, error) {
 			return scores(ctx, r, torqueQ, torques)
 		}, func(a, b any) bool {
-			before, after := a.([]float64), b.([]float64)
-			for i := range before {
-				if math.Abs(before[i]-after[i]) > 1e-3 {
-					return false
-				}
-			}
-			return true
+			before, ok := a.([]float64)
+			after, too := b.([]float64)
+			return ok && too && slices.EqualFunc(before, after, func(x, y float64) bool { return math.Abs(x-y) <= 1e-3 })
 		}},
 	}
 }

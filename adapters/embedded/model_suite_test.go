@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/adaptertest"
 )
@@ -19,7 +17,7 @@ func wraps() map[string]adapters.Policy {
 		"bare": {},
 		"wrapped": {
 			Name: Name, Redact: adapters.NewRedactor("sk-another-secret"), Retries: 2, MaxWait: time.Microsecond,
-			Limiter: rate.NewLimiter(rate.Inf, 1), Slots: make(chan struct{}, 3), Timeout: time.Minute,
+			Slots: make(chan struct{}, 3), Timeout: time.Minute,
 			OnAttempt: func(context.Context, adapters.Attempt) error { return nil },
 		},
 	}
@@ -111,4 +109,22 @@ func TestRerankerSuite(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestWrappedStoreSuite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	adaptertest.TestVectorStore(t, adaptertest.StoreHarness{
+		Capabilities: adapters.StoreCapabilities{
+			Modes: []string{modeKeyword}, Exact: true, Threshold: true, Filter: true, Collections: true, Only: true, Local: true,
+		},
+		Open: func(t *testing.T, c adaptertest.Corpus) adapters.VectorStore {
+			t.Helper()
+			items := corpus(c.Items).clone()
+			for i := range items {
+				items[i].Vector = nil
+			}
+			return adapters.WrapStore(mustOpen(t, dir, `{}`, items, nil), wraps()["wrapped"])
+		},
+	})
 }
