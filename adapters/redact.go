@@ -126,7 +126,7 @@ func (r *Redactor) Error(err error) error {
 	}
 	list := causes(err)
 	masked := maskedError{text: r.String(err.Error()), err: err}
-	if _, many := err.(interface{ Unwrap() []error }); many { //nolint:errorlint // one level
+	if _, many := err.(interface{ Unwrap() []error }); many {
 		joined := &maskedErrors{maskedError: masked}
 		for _, cause := range list {
 			joined.causes = append(joined.causes, r.Error(cause))

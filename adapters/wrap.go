@@ -115,7 +115,7 @@ func call[T any](ctx context.Context, c *caller, op string, how shape, f func(co
 			return value, nil
 		}
 		if !attempt.Again {
-			return none, last
+			return value, last // a scan that failed says how far it came
 		}
 		if err := sleep(ctx, attempt.Wait); err != nil {
 			return none, c.policy.Redact.Error(c.givenUp(op, err, last))

@@ -46,7 +46,8 @@ func (w *wrappedStore) Scan(ctx context.Context, req ScanRequest, visit func(Ite
 			defer restart()
 			place.give()
 			visited = true
-			if refused = visit(item); refused != nil {
+			refused = visit(item)
+			if refused != nil {
 				return refused
 			}
 			return place.take(ctx)

@@ -13,31 +13,31 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-func newEmbedder(t testing.TB, settings string) adapters.Embedder {
-	t.Helper()
-	e, err := openEmbedder(t.Context(), adapters.Config{Settings: json.RawMessage(settings)})
+func newEmbedder(tb testing.TB, settings string) adapters.Embedder {
+	tb.Helper()
+	e, err := openEmbedder(tb.Context(), adapters.Config{Settings: json.RawMessage(settings)})
 	if err != nil {
-		t.Fatalf("opening with %s: %v", settings, err)
+		tb.Fatalf("opening with %s: %v", settings, err)
 	}
-	t.Cleanup(func() { _ = e.Close() })
+	tb.Cleanup(func() { _ = e.Close() })
 	return e
 }
 
-func embed(t testing.TB, e adapters.Embedder, req adapters.EmbedRequest) adapters.EmbedResponse {
-	t.Helper()
+func embed(tb testing.TB, e adapters.Embedder, req adapters.EmbedRequest) adapters.EmbedResponse {
+	tb.Helper()
 	if req.Purpose == "" {
 		req.Purpose = adapters.ForPassage
 	}
-	resp, err := e.Embed(t.Context(), req)
+	resp, err := e.Embed(tb.Context(), req)
 	if err != nil {
-		t.Fatalf("Embed: %v", err)
+		tb.Fatalf("Embed: %v", err)
 	}
 	return resp
 }
 
-func vectorOf(t testing.TB, e adapters.Embedder, purpose adapters.Purpose, text string) []float32 {
-	t.Helper()
-	return embed(t, e, adapters.EmbedRequest{Texts: []string{text}, Purpose: purpose}).Vectors[0]
+func vectorOf(tb testing.TB, e adapters.Embedder, purpose adapters.Purpose, text string) []float32 {
+	tb.Helper()
+	return embed(tb, e, adapters.EmbedRequest{Texts: []string{text}, Purpose: purpose}).Vectors[0]
 }
 
 func cosine(a, b []float32) float64 {

@@ -55,7 +55,7 @@ func earliest(text string) int {
 
 // number is 0 for what is not a number; the patterns let only short ones through.
 func number(s string) int {
-	n, _ := strconv.Atoi(s) //nolint:errcheck // an absent part of a date is 0
+	n, _ := strconv.Atoi(s)
 	return n
 }
 

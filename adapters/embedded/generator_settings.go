@@ -89,7 +89,8 @@ func readGeneratorSettings(data json.RawMessage) (generatorSettings, error) {
 	if set.Flip != nil && set.Flip.To == "" {
 		set.Flip.To = flipRefuse
 	}
-	return set, set.check()
+	err := set.check()
+	return set, err
 }
 
 // check holds the settings to what the schema says, for those that did not come through it.
@@ -133,8 +134,10 @@ func (r *providerRule) check(name string) error {
 	if err := oneOf(name+".finish", r.Finish, []string{"", adapters.FinishContentFilter, adapters.FinishLength}); err != nil {
 		return err
 	}
-	if err := oneOf(name+".error", r.Error, []adapters.Kind{"", adapters.KindTransient, adapters.KindRateLimited,
-		adapters.KindPermanent, adapters.KindUnauthorised, adapters.KindTimeout}); err != nil {
+	if err := oneOf(name+".error", r.Error, []adapters.Kind{
+		"", adapters.KindTransient, adapters.KindRateLimited,
+		adapters.KindPermanent, adapters.KindUnauthorised, adapters.KindTimeout,
+	}); err != nil {
 		return err
 	}
 	if r.Times != nil && *r.Times < 1 {

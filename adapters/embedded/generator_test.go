@@ -187,8 +187,10 @@ func TestGeneratorProvider(t *testing.T) {
 		g := newGenerator(t, `{"provider": [
 			{"error": "rate-limited", "times": 2, "retry_after": "1.5s"}, {"error": "timeout", "times": 1}, {"error": "unauthorised", "times": 1},
 			{"error": "permanent", "times": 1}, {"error": "transient", "times": 1}]}`)
-		for i, want := range []adapters.Kind{adapters.KindRateLimited, adapters.KindRateLimited, adapters.KindTimeout, adapters.KindUnauthorised,
-			adapters.KindPermanent, adapters.KindTransient} {
+		for i, want := range []adapters.Kind{
+			adapters.KindRateLimited, adapters.KindRateLimited, adapters.KindTimeout, adapters.KindUnauthorised,
+			adapters.KindPermanent, adapters.KindTransient,
+		} {
 			_, err := g.Generate(t.Context(), asks(cabins, cabinQuestion))
 			var known *adapters.Error
 			if !errors.As(err, &known) || known.Kind != want {

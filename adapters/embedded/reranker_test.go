@@ -37,8 +37,10 @@ func TestRerankerSwitches(t *testing.T) {
 		{"drops more than there are", `{"drops": 9}`, []adapters.RerankResult{}},
 		{"unsorted", `{"unsorted": true}`, []adapters.RerankResult{hit(0, third), hit(1, 1), hit(2, 0), hit(3, 2*third)}},
 		{"logits", `{"logits": true}`, []adapters.RerankResult{hit(1, 5), hit(3, float64(10*2*third)-5), hit(0, float64(10*third)-5), hit(2, -5)}},
-		{"scores, by the longest beginning", `{"scores": {"The": 0.2, "The seal": -0.0, "Lunch is at noon.": 0.9}, "invert": true}`,
-			[]adapters.RerankResult{hit(2, 0.9), hit(3, 1-2*third), hit(0, 0.2), hit(1, 0)}},
+		{
+			"scores, by the longest beginning", `{"scores": {"The": 0.2, "The seal": -0.0, "Lunch is at noon.": 0.9}, "invert": true}`,
+			[]adapters.RerankResult{hit(2, 0.9), hit(3, 1-2*third), hit(0, 0.2), hit(1, 0)},
+		},
 		{"inverted logits", `{"invert": true, "logits": true, "drops": 2}`, []adapters.RerankResult{hit(0, float64(10*(1-third))-5), hit(1, -5)}},
 		{"mis-zip of a partial answer", `{"by_position": true, "drops": 2}`, []adapters.RerankResult{hit(0, 1), hit(1, third)}},
 	} {

@@ -86,7 +86,11 @@ func TestSchemasNameTheDefaults(t *testing.T) {
 	for role, open := range map[adapters.Role]func(settings string) (any, error){
 		adapters.RoleEmbedder: func(s string) (any, error) {
 			e, err := openEmbedder(t.Context(), adapters.Config{Settings: json.RawMessage(s)})
-			return fmt.Sprintf("%+v", e.(*embedder).set), err
+			opened, ok := e.(*embedder)
+			if !ok {
+				return nil, err
+			}
+			return fmt.Sprintf("%+v", opened.set), nil
 		},
 		adapters.RoleGenerator: func(s string) (any, error) {
 			set, err := readGeneratorSettings(json.RawMessage(s))
@@ -94,7 +98,11 @@ func TestSchemasNameTheDefaults(t *testing.T) {
 		},
 		adapters.RoleReranker: func(s string) (any, error) {
 			r, err := openReranker(t.Context(), adapters.Config{Settings: json.RawMessage(s)})
-			return fmt.Sprintf("%+v", r.(*reranker).set), err
+			opened, ok := r.(*reranker)
+			if !ok {
+				return nil, err
+			}
+			return fmt.Sprintf("%+v", opened.set), nil
 		},
 	} {
 		var schema property
