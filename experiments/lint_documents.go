@@ -38,7 +38,7 @@ func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []p
 	for _, in := range set.inputs {
 		if in.inline == nil && !read[in.name] {
 			read[in.name] = true
-			l.files++
+			l.files = append(l.files, l.folder.shown(in.name))
 		}
 	}
 	if !whole {

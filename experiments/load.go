@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -31,7 +32,7 @@ type Loaded struct {
 	Cases      []LoadedCase
 	Documents  *DocumentSet // nil where the experiment names none
 	Warnings   Problems
-	Files      int // how many files were read
+	Files      []string // that were read, each once, sorted, as the user would name them
 }
 
 // LoadedCase is a case with where it was written.
@@ -57,9 +58,9 @@ func Load(name string, o Options) (*Loaded, error) {
 	loaded := l.load(filepath.Base(file))
 	problems, warnings := l.problems.sorted().split()
 	if len(problems) > 0 {
-		return &Loaded{Path: file, Dir: l.folder.dir, Files: l.files}, append(problems, warnings...).sorted()
+		return &Loaded{Path: file, Dir: l.folder.dir, Files: l.filesRead()}, append(problems, warnings...).sorted()
 	}
-	loaded.Path, loaded.Dir, loaded.Warnings, loaded.Files = file, l.folder.dir, warnings, l.files
+	loaded.Path, loaded.Dir, loaded.Warnings, loaded.Files = file, l.folder.dir, warnings, l.filesRead()
 	return loaded, nil
 }
 
@@ -90,11 +91,13 @@ type loader struct {
 	collector
 	options         Options
 	folder          *folder
-	files           int
+	files           []string
 	experimentShape *shape
 	caseShape       *shape
 	ids             map[string]position // of the cases that were read
 }
+
+func (l *loader) filesRead() []string { return slices.Compact(slices.Sorted(slices.Values(l.files))) }
 
 func (l *loader) compile() error {
 	source, err := experimentSchema(l.options.Schemas)
@@ -146,7 +149,7 @@ func (l *loader) read(name string, at position, noun, written string, limit int6
 		l.fail(at, "%s %s %s", noun, show(written), err)
 		return nil, false
 	}
-	l.files++
+	l.files = append(l.files, l.folder.shown(name))
 	l.noteOutside(name, at)
 	return &file{name: l.folder.shown(name), dir: path.Dir(name), data: data}, true
 }

@@ -278,8 +278,8 @@ cases: [never/*.yaml]
 			if want := "{{#context}}{{text}}{{/context}}{{query}}\n"; loaded.Experiment.Pipeline.Prompt.User != want {
 				t.Errorf("prompt of the included file: %q", loaded.Experiment.Pipeline.Prompt.User)
 			}
-			if loaded.Files != 3 {
-				t.Errorf("want 3 files read, got %d", loaded.Files)
+			if len(loaded.Files) != 3 {
+				t.Errorf("want 3 files read, got %q", loaded.Files)
 			}
 		})
 	}

@@ -2,64 +2,103 @@ package main
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/culprit-rag/culprit/experiments"
 )
 
+type checkOptions struct {
+	loading
+	paths []string
+}
+
 func (a *app) checkCommand() *cobra.Command {
-	var o loading
+	var o checkOptions
 	c := &cobra.Command{
 		Use:     "check [path...]",
 		GroupID: groupRun,
 		Short:   "Check experiments and cases without running anything",
 		Long: `Check every experiment at or below the paths (default: the current folder), with its cases,
 prompts and documents. Every problem of every file is shown at once, as file:line:column.
-Nothing is opened and nobody is asked.`,
+Nothing is opened and nobody is asked. Warnings do not change the exit code.`,
 		Example: `  culprit check
   culprit check experiments/examples/travel-policy --profile nightly`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				args = []string{"."}
+			if o.paths = args; len(args) == 0 {
+				o.paths = []string{"."}
 			}
-			return a.check(args, o)
+			return a.check(o)
 		},
 	}
 	o.flags(c)
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.check/v1)")
 	return c
 }
 
-func (a *app) check(paths []string, o loading) error {
-	problems, files, cases, experimentCount := 0, 0, 0, 0
-	for _, path := range paths {
-		found, err := experiments.Find(path)
-		if err != nil {
-			return &exitError{code: exitUsage, err: err}
+// checked is the record of culprit check --json.
+type checked struct {
+	Schema      string          `json:"schema"`
+	Exit        int             `json:"exit"`
+	Experiments int             `json:"experiments"`
+	Cases       int             `json:"cases"` // of the experiments without problems
+	Files       int             `json:"files"`
+	Problems    []problemRecord `json:"problems"`
+}
+
+// check shows what it finds on standard output: it is the answer here.
+func (a *app) check(o checkOptions) error {
+	sum := checked{Schema: "culprit.check/v1"}
+	var all experiments.Problems
+	var read []string
+	// note keeps problems, and returns what else is wrong.
+	note := func(err error) error {
+		var problems experiments.Problems
+		switch {
+		case errors.As(err, &problems):
+			sum.Exit = exitUsage
+			all = append(all, problems...)
+		case err != nil:
+			return &usageError{err}
 		}
-		if len(found) == 0 {
-			return usage("no experiment at or below %q: culprit init writes one", path)
+		return nil
+	}
+	for _, path := range o.paths {
+		files, err := experiments.Find(path)
+		if err := note(err); err != nil {
+			return err
 		}
-		for _, file := range found {
-			loaded, err := experiments.Load(file, experiments.Options{Schemas: a.registry.Schemas(), Profile: o.profile, Set: o.set, AllowOutside: o.outside})
-			var bad experiments.Problems
-			switch {
-			case errors.As(err, &bad):
-				a.showProblems(bad)
-				problems += countErrors(bad)
-			case err != nil:
-				return &exitError{code: exitUsage, err: err}
-			default:
-				a.showProblems(loaded.Warnings)
-				files, cases = files+loaded.Files, cases+len(loaded.Cases)
+		for _, file := range files {
+			loaded, err := experiments.Load(file, a.options(o.loading))
+			if err := note(err); err != nil {
+				return err
 			}
-			experimentCount++
+			sum.Experiments++
+			read = append(read, filesOf(loaded)...)
+			if err == nil {
+				sum.Cases += len(loaded.Cases)
+				all = append(all, loaded.Warnings...)
+			}
 		}
 	}
-	if problems > 0 {
-		return &exitError{code: exitUsage, err: fmt.Errorf("%s in %s. Nothing was run", plural(problems, "problem"), plural(experimentCount, "experiment"))}
+	slices.Sort(read)
+	sum.Files = len(slices.Compact(read))
+	all = merged(all)
+	sum.Problems = problemRecords(all)
+	if a.json {
+		return errors.Join(a.writeJSON(sum), finished(sum.Exit))
 	}
-	fmt.Fprintf(a.out, "%s, %s, %s: no problems\n", plural(experimentCount, "experiment"), plural(cases, "case"), plural(files, "file"))
+	showProblems(a.out, all)
+	if sum.Exit != exitOK {
+		line(a.out, (&brokenError{problems: all, files: sum.Files}).Error())
+		return finished(sum.Exit)
+	}
+	found := "no problems"
+	if len(all) > 0 {
+		found = countProblems(all, sum.Files)
+	}
+	linef(a.out, "%s, %s, %s: %s", counted(sum.Experiments, "experiment", "experiments"), counted(sum.Cases, "case", "cases"),
+		counted(sum.Files, "file", "files"), found)
 	return nil
 }

@@ -1,16 +1,20 @@
 package main
 
 import (
-	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/culprit-rag/culprit/experiments"
-	"github.com/culprit-rag/culprit/results/report"
 )
 
+type initOptions struct {
+	experiments.InitOptions
+	folder string
+}
+
 func (a *app) initCommand() *cobra.Command {
-	var o experiments.InitOptions
+	o := initOptions{folder: "."}
 	c := &cobra.Command{
 		Use:     "init [folder]",
 		GroupID: groupRun,
@@ -21,24 +25,44 @@ backends that are built in: no server, no key. Nothing is ever overwritten.`,
 		Example: `  culprit init
   culprit init --documents docs/
   culprit run .`,
-		Args: arguments(cobra.MaximumNArgs(1)),
+		Args: between(0, 1, "at most one folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			dir := "."
 			if len(args) == 1 {
-				dir = args[0]
+				o.folder = args[0]
 			}
-			files, err := experiments.Init(dir, o)
-			if err != nil {
-				return &exitError{code: exitUsage, err: err}
-			}
-			for _, f := range files {
-				fmt.Fprintln(a.out, "wrote", report.Safe(f))
-			}
-			fmt.Fprintf(a.out, "next: culprit run %s\n", report.Safe(dir))
-			return nil
+			return a.init(o)
 		},
 	}
 	c.Flags().StringVar(&o.Documents, "documents", "", "`folder` or file with your own documents")
 	c.Flags().StringVar(&o.Name, "name", "", "`name` of the experiment (default: that of the folder)")
 	return c
+}
+
+func (a *app) init(o initOptions) error {
+	files, err := experiments.Init(o.folder, o.InitOptions)
+	for _, f := range files { // an error may have come after some
+		line(a.out, "wrote "+f)
+	}
+	if err != nil {
+		return &usageError{err}
+	}
+	command := "culprit run " + quote(o.folder)
+	if o.Documents != "" && outside(o.folder, o.Documents) {
+		command += " --allow-outside"
+	}
+	line(a.out, "next  "+command)
+	return nil
+}
+
+// outside reports whether a path leads out of a folder.
+func outside(folder, path string) bool {
+	base, err := filepath.Abs(folder)
+	if err != nil {
+		return true
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return true
+	}
+	rel, err := filepath.Rel(base, path)
+	return err != nil || !filepath.IsLocal(rel)
 }

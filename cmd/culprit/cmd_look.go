@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -13,30 +12,34 @@ import (
 
 // looking are the flags of every command that reads results.
 type looking struct {
-	out       string
+	results   string
 	execution string
-	json      bool
 }
 
-func (l *looking) flags(c *cobra.Command) {
-	c.Flags().StringVar(&l.out, "results", defaultResults, "`folder` of the results")
-	c.Flags().StringVar(&l.execution, "execution", "", "the execution with this `id` (default: the newest)")
-	c.Flags().BoolVar(&l.json, "json", false, "print JSON")
+func (a *app) lookingFlags(c *cobra.Command, o *looking, schema string) {
+	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` of the results")
+	c.Flags().StringVar(&o.execution, "execution", "", "the execution with this `id` (default: the newest)")
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object ("+schema+")")
 }
 
-func (l *looking) id() (results.ExecutionID, error) {
-	if l.execution == "" {
+func (o *looking) id() (results.ExecutionID, error) {
+	if o.execution == "" {
 		return "", nil
 	}
-	id, err := results.ParseExecutionID(l.execution)
+	id, err := results.ParseExecutionID(o.execution)
 	if err != nil {
 		return "", usage("--execution: %w", err)
 	}
 	return id, nil
 }
 
+type explainOptions struct {
+	looking
+	caseID string
+}
+
 func (a *app) explainCommand() *cobra.Command {
-	var o looking
+	var o explainOptions
 	c := &cobra.Command{
 		Use:     "explain <case>",
 		GroupID: groupLook,
@@ -46,97 +49,136 @@ marked, the ranking, what was packed, what the prompt held, the answers of A, B 
 side, what decided the label, what to try first and what would be wasted effort.`,
 		Example: `  culprit explain long-haul-cabin
   culprit explain long-haul-cabin --json`,
-		Args:              arguments(cobra.ExactArgs(1)),
-		ValidArgsFunction: a.completeCases(&o),
+		Args:              between(1, 1, "one case; culprit report lists them"),
+		ValidArgsFunction: completeCases(&o.looking),
 		RunE: func(_ *cobra.Command, args []string) error {
-			id, err := o.id()
-			if err != nil {
-				return err
-			}
-			dir, err := results.FindCase(o.out, args[0], id)
-			if err != nil {
-				return notFound(err, "no bundle of case %q in %q: run it first with culprit run", args[0], o.out)
-			}
-			bundle, err := results.Open(dir)
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return a.writeJSON(bundle.Evaluation)
-			}
-			return report.Explain(a.out, bundle, report.Options{Color: a.colour(), Width: a.width})
+			o.caseID = args[0]
+			return a.explain(o)
 		},
 	}
-	o.flags(c)
+	a.lookingFlags(c, &o.looking, "culprit.evaluation/v1")
 	return c
 }
 
+func (a *app) explain(o explainOptions) error {
+	id, err := o.id()
+	if err != nil {
+		return err
+	}
+	a.warnUnfinished(o.results)
+	dir, err := results.FindCase(o.results, o.caseID, id)
+	if errors.Is(err, results.ErrNotFound) {
+		return o.notFound(err)
+	}
+	if err != nil {
+		return err
+	}
+	bundle, err := results.Open(dir)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.writeJSON(bundle.Evaluation)
+	}
+	return report.Explain(a.out, bundle, a.drawing())
+}
+
+// notFound says what could have been meant.
+func (o *explainOptions) notFound(err error) error {
+	summary, missing := o.summary()
+	if missing != nil {
+		return missing // there is nothing at all, and this says what to do
+	}
+	var known []string
+	for i := range summary.Cases {
+		known = append(known, summary.Cases[i].ID)
+	}
+	if meant := didYouMean(o.caseID, known); meant != "" {
+		return usage("no case %q in %q%s", o.caseID, o.results, meant)
+	}
+	return &usageError{err} // it lists what is there
+}
+
+type reportOptions struct {
+	looking
+	all bool
+}
+
 func (a *app) reportCommand() *cobra.Command {
-	var o looking
+	var o reportOptions
 	c := &cobra.Command{
 		Use:     "report",
 		GroupID: groupLook,
 		Short:   "Show the table of all cases of an execution again",
+		Long: `Show the table of all cases of an execution again, as culprit run ended with it. Nothing is run.
+The exit code is 0 whatever the verdicts are.`,
 		Example: `  culprit report
   culprit report --execution 20261129T200000Z-k3f9qa --json`,
-		Args: arguments(cobra.NoArgs),
-		RunE: func(*cobra.Command, []string) error {
-			summary, err := o.summary()
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return a.writeJSON(summary)
-			}
-			return report.Run(a.out, summary, report.Options{Color: a.colour(), Width: a.width})
-		},
+		Args: between(0, 0, "no argument"),
+		RunE: func(*cobra.Command, []string) error { return a.report(o) },
 	}
-	o.flags(c)
+	a.lookingFlags(c, &o.looking, "culprit.execution/v1")
+	c.Flags().BoolVar(&o.all, "all", false, "list every case, however many pass")
 	return c
 }
 
-// summary reads the summary of the execution that was asked for, or of the newest.
-func (l *looking) summary() (*results.Summary, error) {
-	id, err := l.id()
+func (a *app) report(o reportOptions) error {
+	a.warnUnfinished(o.results)
+	summary, err := o.summary()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.writeJSON(summary)
+	}
+	drawing := a.drawing()
+	drawing.All = o.all
+	return report.Run(a.out, summary, drawing)
+}
+
+// summary reads the execution that was asked for, or the newest that left anything.
+func (o *looking) summary() (*results.Summary, error) {
+	asked, err := o.id()
 	if err != nil {
 		return nil, err
 	}
-	if id == "" {
-		ids, err := results.Executions(l.out)
-		if err != nil {
-			return nil, notFound(err, "no results in %q: run an experiment first with culprit run", l.out)
-		}
-		if len(ids) == 0 {
-			return nil, usage("no results in %q: run an experiment first with culprit run", l.out)
-		}
-		id = ids[0]
+	if asked != "" {
+		summary, err := results.ReadSummary(o.results, asked)
+		return summary, notFound(err)
 	}
-	summary, err := results.ReadSummary(l.out, id)
+	ids, err := results.Executions(o.results)
 	if err != nil {
-		return nil, notFound(err, "no execution %q in %q", id, l.out)
+		return nil, err
 	}
-	return summary, nil
+	for _, id := range ids {
+		summary, err := results.ReadSummary(o.results, id)
+		if !errors.Is(err, results.ErrNotFound) {
+			return summary, err
+		}
+	}
+	return nil, usage("no results in %q: make some with culprit run <experiment>, or name their folder with --results", o.results)
 }
 
-// notFound makes a usage error of a missing file; other errors are kept.
-func notFound(err error, format string, args ...any) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return usage("%s", fmt.Sprintf(format, args...))
+// notFound makes a usage error of a name that is not there; other errors are kept.
+func notFound(err error) error {
+	if errors.Is(err, results.ErrNotFound) {
+		return &usageError{err}
 	}
 	return err
 }
 
-// completeCases offers the case ids of the newest execution.
-func (a *app) completeCases(o *looking) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+// completeCases offers the cases of the newest execution.
+func completeCases(o *looking) func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		summary, err := o.summary()
-		if err != nil {
+		if err != nil || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		var ids []string
-		for _, c := range summary.Cases {
-			ids = append(ids, c.ID+"\t"+report.Safe(c.Summary))
+		var ids, about []string
+		for i := range summary.Cases {
+			c := &summary.Cases[i]
+			ids, about = append(ids, c.ID), append(about, fmt.Sprintf("%s: %s", c.Outcome, c.Summary))
 		}
-		return ids, cobra.ShellCompDirectiveNoFileComp
+		return completions(ids, about), cobra.ShellCompDirectiveNoFileComp
 	}
 }

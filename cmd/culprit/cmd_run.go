@@ -1,23 +1,29 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
 
 const defaultResults = "culprit-results"
 
+type runOptions struct {
+	loading
+	path    string
+	results string
+}
+
 func (a *app) runCommand() *cobra.Command {
-	var o struct {
-		loading
-		out  string
-		json bool
-	}
+	var o runOptions
 	c := &cobra.Command{
 		Use:     "run <experiment>",
 		GroupID: groupRun,
@@ -26,54 +32,142 @@ func (a *app) runCommand() *cobra.Command {
 at a time. Every case gets a verdict and a bundle with everything the verdict rests on.
 
 The experiment is a YAML file, or a folder that holds experiment.yaml. Mistakes in it are all
-shown before anything is opened.`,
+shown before anything is opened. The first interrupt lets the cases that are under way finish,
+the second cancels them.`,
 		Example: `  culprit run experiments/examples/travel-policy
   culprit run staging.yaml --profile nightly --set pipeline.search.k=5
   culprit run staging.yaml --case leave-policy-014 --json`,
-		Args: arguments(cobra.ExactArgs(1)),
+		Args: between(1, 1, "one experiment"),
 		RunE: func(c *cobra.Command, args []string) error {
-			loaded, err := a.load(args[0], o.loading)
-			if err != nil {
-				return err
-			}
-			cache, err := a.cacheDir()
-			if err != nil {
-				return err
-			}
-			progress := a.progress()
-			summary, err := runner.Run(c.Context(), loaded, runner.Options{
-				Registry: a.registry, Out: o.out, CacheDir: cache, Drain: a.drain, Progress: progress.runner(),
-			})
-			progress.clear()
-			if summary == nil {
-				return backendError(err)
-			}
-			if o.json {
-				if err := a.writeJSON(summary); err != nil {
-					return err
-				}
-			} else if err := report.Run(a.out, summary, report.Options{Color: a.colour(), Width: a.width}); err != nil {
-				return err
-			}
-			switch {
-			case errors.Is(err, runner.ErrDrained):
-				return &exitError{code: exitInterrupted, err: fmt.Errorf("%w: %d of %d are finished and kept; run the others again with --case", err, len(summary.Cases), len(loaded.Cases))}
-			case err != nil:
-				return fmt.Errorf("%w\n%d of %d cases are finished and kept in %s", err, len(summary.Cases), len(loaded.Cases), o.out)
-			case summary.Exit != exitOK:
-				return &exitError{code: summary.Exit}
-			}
-			return nil
+			o.path = args[0]
+			return a.run(c.Context(), o)
 		},
 	}
 	o.flags(c)
-	o.caseFlag(c)
-	c.Flags().StringVar(&o.out, "out", defaultResults, "`folder` for the results")
-	c.Flags().BoolVar(&o.json, "json", false, "print one JSON object (culprit.execution/v1) instead of the table")
+	a.caseFlag(c, &o.loading)
+	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` for the results")
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.execution/v1) instead of the table")
 	return c
 }
 
-// backendError gives a backend that could not be opened or asked the exit code of the environment.
-func backendError(err error) error {
-	return &exitError{code: exitEnvironment, err: err}
+func (a *app) run(ctx context.Context, o runOptions) error {
+	loaded, err := a.load(o.path, o.loading)
+	if err != nil {
+		return err
+	}
+	cache, err := a.cacheDir()
+	if err != nil {
+		return err
+	}
+	a.warnUnfinished(o.results)
+	progress := a.progress()
+	ctx, drain, stop := interrupts(ctx, func() {
+		progress.above(func() { a.warnf("interrupted: finishing the cases that are under way; interrupt again to cancel them") })
+	})
+	defer stop()
+	summary, err := runner.Run(ctx, loaded, runner.Options{
+		Registry: a.registry, Out: o.results, CacheDir: cache, Drain: drain, Progress: progress.runner(),
+	})
+	progress.clear()
+	if summary == nil {
+		if ctx.Err() != nil {
+			err = fmt.Errorf("cancelled before the first case: %w", context.Canceled)
+		}
+		return err
+	}
+	for _, says := range summary.Warnings {
+		a.warnf("%s", says)
+	}
+	if err != nil {
+		err = a.early(ctx, loaded, summary, o, err)
+		summary.Exit = exitCode(err)
+	} else {
+		err = finished(summary.Exit)
+	}
+	return errors.Join(a.showRun(summary, o.results), err)
+}
+
+// showRun draws an execution. One without a finished case has nothing to draw.
+func (a *app) showRun(s *results.Summary, folder string) error {
+	switch {
+	case a.json:
+		return a.writeJSON(s)
+	case len(s.Cases) == 0:
+		return nil
+	}
+	return report.Run(a.out, s, a.drawing())
+}
+
+// early says of a run that ended before its last case what is kept, and how to go on.
+func (a *app) early(ctx context.Context, l *experiments.Loaded, s *results.Summary, o runOptions, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		err = stopped{"cancelled", context.Canceled} // what its parts say of it is noise
+	case errors.Is(err, runner.ErrDrained):
+		err = stopped{"interrupted", err}
+	}
+	var left []string
+	done := map[string]bool{}
+	for i := range s.Cases {
+		done[s.Cases[i].ID] = true
+	}
+	for _, id := range caseIDs(l) {
+		if !done[id] {
+			left = append(left, id)
+		}
+	}
+	kept := fmt.Sprintf("%d of %s finished and kept in %s", len(s.Cases), counted(len(l.Cases), "case is", "cases are"), quote(s.Bundles))
+	if len(left) == 0 {
+		return fmt.Errorf("%w\n%s", err, kept)
+	}
+	how := "go on with"
+	if errors.Is(err, runner.ErrBudget) {
+		how = "raise limits.calls, and go on with"
+	}
+	return fmt.Errorf("%w\n%s\n%s: %s", err, kept, how, o.commandLine(left))
+}
+
+// stopped is an end that the user asked for.
+type stopped struct {
+	says string
+	error
+}
+
+func (s stopped) Error() string { return s.says }
+func (s stopped) Unwrap() error { return s.error }
+
+// commandLine runs the cases that are left, or everything again where naming them is no help.
+func (o *runOptions) commandLine(left []string) string {
+	words := []string{"culprit run", quote(o.path)}
+	add := func(flag, value string) { words = append(words, flag, quote(value)) }
+	if o.profile != "" {
+		add("--profile", o.profile)
+	}
+	for _, set := range o.set {
+		add("--set", set)
+	}
+	if o.outside {
+		words = append(words, "--allow-outside")
+	}
+	if o.results != defaultResults {
+		add("--results", o.results)
+	}
+	const most = 20
+	if len(left) <= most {
+		for _, id := range left {
+			add("--case", id)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// warnUnfinished names what killed runs left in a results folder.
+func (a *app) warnUnfinished(folder string) {
+	left, err := results.Unfinished(folder)
+	if err != nil {
+		a.warnf("%v", err)
+	}
+	for _, path := range left {
+		a.warnf("%s is what a killed run left of a case, without a verdict: delete it, or keep it to look at its journal", quote(path))
+	}
 }

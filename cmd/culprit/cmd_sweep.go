@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os/signal"
 	"slices"
-	"text/tabwriter"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,15 +17,17 @@ import (
 	"github.com/culprit-rag/culprit/runner"
 )
 
+type sweepOptions struct {
+	loading
+	path    string
+	k       []int
+	budgets []string
+}
+
 func (a *app) sweepCommand() *cobra.Command {
-	var o struct {
-		loading
-		k       []int
-		budgets []string
-		json    bool
-	}
+	var o sweepOptions
 	c := &cobra.Command{
-		Use:     "sweep [experiment]",
+		Use:     "sweep <experiment>",
 		GroupID: groupStudy,
 		Short:   "Judge cases again at other cutoffs and budgets",
 		Long: `Run cases at every pair of cutoff k and context budget and show how the verdict moves: a
@@ -32,51 +37,75 @@ share are made once. Nothing is written.
 Without --k and --budget, steps up from the experiment's own values are taken.`,
 		Example: `  culprit sweep experiments/examples/travel-policy --case long-haul-cabin
   culprit sweep staging.yaml --case leave-policy-014 --k 5,10,20 --budget "1500 tokens,3000 tokens"`,
-		Args: arguments(cobra.MaximumNArgs(1)),
+		Args: between(1, 1, "one experiment"),
 		RunE: func(c *cobra.Command, args []string) error {
-			path := "."
-			if len(args) == 1 {
-				path = args[0]
-			}
-			loaded, err := a.load(path, o.loading)
-			if err != nil {
-				return err
-			}
-			grid, err := newGrid(loaded, o.k, o.budgets)
-			if err != nil {
-				return err
-			}
-			cache, err := a.cacheDir()
-			if err != nil {
-				return err
-			}
-			progress := a.progress()
-			points, err := runner.Sweep(c.Context(), loaded, runner.Options{Registry: a.registry, CacheDir: cache, Progress: progress.runner()}, grid)
-			progress.clear()
-			if err != nil {
-				return backendError(err)
-			}
-			if o.json {
-				return a.writeJSON(struct {
-					Schema string              `json:"schema"`
-					Points []runner.SweepPoint `json:"points"`
-				}{"culprit.sweep/v1", points})
-			}
-			return a.showSweep(points, grid)
+			o.path = args[0]
+			return a.sweep(c.Context(), o)
 		},
 	}
 	o.flags(c)
-	o.caseFlag(c)
+	a.caseFlag(c, &o.loading)
 	c.Flags().IntSliceVar(&o.k, "k", nil, "cutoffs, as a `list`: 5,10,20")
 	c.Flags().StringSliceVar(&o.budgets, "budget", nil, "budgets, as a `list`: 50,80 or \"1500 tokens,3000 tokens\"")
-	c.Flags().BoolVar(&o.json, "json", false, "print one JSON object (culprit.sweep/v1)")
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.sweep/v1)")
 	return c
+}
+
+// sweep is the record of culprit sweep --json.
+type sweep struct {
+	Schema string              `json:"schema"`
+	Name   string              `json:"name"`
+	Exit   int                 `json:"exit"`
+	K      int                 `json:"k"`      // of the experiment itself
+	Budget matrix.Budget       `json:"budget"` // of the experiment itself
+	Points []runner.SweepPoint `json:"points"`
+}
+
+func (a *app) sweep(ctx context.Context, o sweepOptions) error {
+	loaded, err := a.load(o.path, o.loading)
+	if err != nil {
+		return err
+	}
+	grid, err := newGrid(loaded, o.k, o.budgets)
+	if err != nil {
+		return err
+	}
+	cache, err := a.cacheDir()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, interruptSignals()...) // there is nothing to keep, so the first one cancels
+	defer stop()
+	progress := a.progress()
+	points, err := runner.Sweep(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Progress: progress.runner()}, grid)
+	progress.clear()
+	if ctx.Err() != nil {
+		return fmt.Errorf("cancelled; a sweep keeps nothing: %w", context.Canceled)
+	}
+	if err != nil {
+		return err
+	}
+	own := loaded.Experiment.Pipeline
+	s := sweep{Schema: "culprit.sweep/v1", Name: loaded.Experiment.Name, K: own.Search.K, Budget: own.Assemble.Budget, Points: points}
+	for i := range points {
+		if points[i].Evaluation.Outcome == verdict.Environment {
+			s.Exit = exitEnvironment
+		}
+	}
+	if a.json {
+		if err := a.writeJSON(s); err != nil {
+			return err
+		}
+	} else {
+		a.showSweep(&loaded.Experiment, &s, grid)
+	}
+	return finished(s.Exit)
 }
 
 // newGrid reads the flags; what is not given are steps up from the experiment's own values.
 func newGrid(l *experiments.Loaded, ks []int, budgets []string) (runner.Grid, error) {
 	own := l.Experiment.Pipeline
-	grid := runner.Grid{K: ks}
+	grid := runner.Grid{K: slices.Clone(ks)}
 	if len(ks) == 0 {
 		grid.K = []int{own.Search.K, own.Search.K + 1, 2 * own.Search.K, 7 * own.Search.K}
 	}
@@ -87,6 +116,11 @@ func newGrid(l *experiments.Loaded, ks []int, budgets []string) (runner.Grid, er
 	}
 	slices.Sort(grid.K)
 	grid.K = slices.Compact(grid.K)
+	add := func(b matrix.Budget) {
+		if !slices.Contains(grid.Budgets, b) {
+			grid.Budgets = append(grid.Budgets, b)
+		}
+	}
 	unit := own.Assemble.Budget.Unit
 	for _, b := range budgets {
 		budget, err := matrix.ParseBudget(b)
@@ -96,39 +130,86 @@ func newGrid(l *experiments.Loaded, ks []int, budgets []string) (runner.Grid, er
 		if err != nil {
 			return grid, usage("--budget: %w", err)
 		}
-		grid.Budgets = append(grid.Budgets, budget)
+		add(budget)
 	}
 	if len(budgets) == 0 {
-		grid.Budgets = []matrix.Budget{own.Assemble.Budget}
+		add(own.Assemble.Budget)
 		for _, percent := range []int{160, 300, 800} {
 			if n := own.Assemble.Budget.N; n > 0 {
-				grid.Budgets = append(grid.Budgets, matrix.Budget{N: n * percent / 100, Unit: unit})
+				add(matrix.Budget{N: n * percent / 100, Unit: unit})
 			}
 		}
 	}
 	return grid, nil
 }
 
-// showSweep draws one table for each case: a row for each budget, a column for each k.
-func (a *app) showSweep(points []runner.SweepPoint, grid runner.Grid) error {
-	w := tabwriter.NewWriter(a.out, 0, 0, 3, ' ', 0)
-	per := len(grid.K) * len(grid.Budgets)
-	for at := 0; at+per <= len(points); at += per {
-		fmt.Fprintf(w, "%s\n  budget", report.Safe(points[at].Case))
-		for _, k := range grid.K {
-			fmt.Fprintf(w, "\tk=%d", k)
-		}
-		fmt.Fprintln(w)
-		for i, budget := range grid.Budgets {
-			fmt.Fprintf(w, "  %s", budget)
-			for j := range grid.K {
-				fmt.Fprintf(w, "\t%s", verdictName(&points[at+i*len(grid.K)+j].Evaluation))
-			}
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintln(w)
+// showSweep lists, for each case and budget, which cutoffs get which verdict.
+func (a *app) showSweep(e *matrix.Experiment, s *sweep, grid runner.Grid) {
+	for _, text := range report.Wrap(fmt.Sprintf("%s · k and budget vary; constant: search %s, overflow %s, order %s, generator %s, prompt, settings, cases",
+		s.Name, e.Pipeline.Search.Mode, e.Pipeline.Assemble.Overflow, e.Pipeline.Assemble.Order, e.Backends.Generator.Adapter), a.width()) {
+		line(a.out, text)
 	}
-	return w.Flush()
+	rows := sweepRows(s, grid)
+	var budgetWidth, kWidth, nameWidth int
+	for _, r := range rows {
+		budgetWidth, kWidth, nameWidth = max(budgetWidth, len(r.budget)), max(kWidth, len(r.k)), max(nameWidth, report.Columns(r.verdict))
+	}
+	kWidth = min(kWidth, 24)
+	id := ""
+	for _, r := range rows {
+		if r.id != id {
+			id = r.id
+			line(a.out, "")
+			line(a.out, "  "+id)
+		}
+		mark := ""
+		if r.own {
+			mark = fmt.Sprintf("◀ the experiment: k %d", s.K)
+		}
+		line(a.out, strings.TrimRight(fmt.Sprintf("    %s   k %s   %s   %s", padded(r.budget, budgetWidth), padded(r.k, kWidth), padded(r.verdict, nameWidth), mark), " "))
+	}
+	line(a.out, "")
+	if !slices.ContainsFunc(rows, func(r sweepRow) bool { return r.own }) {
+		linef(a.out, "  the experiment itself, k %d and budget %s, is not among the points", s.K, s.Budget)
+	}
+	line(a.out, "  Nothing was written.")
+}
+
+// sweepRow is the verdict that one budget gets at some cutoffs.
+type sweepRow struct {
+	id, budget, k, verdict string
+	own                    bool // the experiment's own point is among them
+}
+
+// sweepRows puts the cutoffs together that get the same verdict at a budget. Points come by case, budget and cutoff.
+func sweepRows(s *sweep, grid runner.Grid) []sweepRow {
+	var rows []sweepRow
+	per := len(grid.K)
+	for from := 0; from+per <= len(s.Points); from += per {
+		first := len(rows)
+		for _, point := range s.Points[from : from+per] {
+			name, k := verdictName(&point.Evaluation), strconv.Itoa(point.K)
+			own := point.K == s.K && point.Budget == s.Budget
+			if at := slices.IndexFunc(rows[first:], func(r sweepRow) bool { return r.verdict == name }); at >= 0 {
+				r := &rows[first+at]
+				r.k, r.own = r.k+" "+k, r.own || own
+				continue
+			}
+			row := sweepRow{id: point.Case, k: k, verdict: name, own: own}
+			if len(rows) == first {
+				row.budget = budgetName(point.Budget)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func budgetName(b matrix.Budget) string {
+	if b.N == 0 {
+		return "no budget"
+	}
+	return b.String()
 }
 
 // verdictName is a verdict in a word or two.
@@ -137,7 +218,7 @@ func verdictName(e *verdict.Evaluation) string {
 	case len(e.Defects) > 0:
 		name := e.Defects[0].Name()
 		if n := len(e.Defects) - 1; n > 0 {
-			name += fmt.Sprintf(" +%d", n)
+			name += fmt.Sprintf(" and %d more", n)
 		}
 		return "✗ " + name
 	case e.Outcome == verdict.Pass && e.Qualifier != "":

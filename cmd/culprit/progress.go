@@ -12,8 +12,9 @@ import (
 
 // progress shows one line on the terminal while work is long, and takes it away again. Nothing is shown elsewhere.
 type progress struct {
+	w       io.Writer // nil: nothing is shown
+	width   int
 	mu      sync.Mutex
-	w       io.Writer
 	shown   bool
 	last    time.Time
 	started time.Time
@@ -23,11 +24,12 @@ type progress struct {
 const redraw = 100 * time.Millisecond
 
 func (a *app) progress() *progress {
-	if !a.errIsTerminal {
-		return &progress{}
-	}
 	now := time.Now()
-	return &progress{w: a.err, last: now, started: now}
+	p := &progress{last: now, started: now, width: a.err.width}
+	if a.err.terminal && !a.json {
+		p.w = a.err
+	}
+	return p
 }
 
 // runner returns what the runner reports to, nil where nothing is shown.
@@ -45,28 +47,34 @@ func (p *progress) show(s runner.Step) {
 		return
 	}
 	p.last, p.shown = time.Now(), true
-	line := fmt.Sprintf("%s  %d", s.Phase, s.Done)
+	text := fmt.Sprintf("%s  %d", s.Phase, s.Done)
 	if s.Total > 0 {
-		line += fmt.Sprintf(" of %d", s.Total)
+		text += fmt.Sprintf(" of %d", s.Total)
 	}
 	if s.Unit != "" {
-		line += " " + s.Unit
+		text += " " + s.Unit
 	}
 	if s.Generations > 0 {
-		line += fmt.Sprintf("   %d generations", s.Generations)
+		text += "   " + counted(s.Generations, "generation", "generations")
 	}
+	text += "   " + time.Since(p.started).Round(time.Second).String()
 	if s.Last != "" {
-		line += "   " + report.Safe(s.Last)
+		text += "   " + s.Last
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s   %s", line, time.Since(p.started).Round(time.Second))
+	// A line that wraps could not be taken away again.
+	fmt.Fprintf(p.w, "\r\x1b[K%s", report.Fit(text, max(p.width-1, 1)))
 }
 
-// clear takes the line away.
-func (p *progress) clear() {
+// above runs say where the line is not in its way; the next step draws the line again.
+func (p *progress) above(say func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.shown {
 		fmt.Fprint(p.w, "\r\x1b[K")
 		p.shown = false
 	}
+	say()
 }
+
+// clear takes the line away.
+func (p *progress) clear() { p.above(func() {}) }

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/culprit-rag/culprit/experiments"
-	"github.com/culprit-rag/culprit/results/report"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "culprit <command>",
+		Use:   "culprit",
 		Short: "Name the stage of a retrieval-augmented generation pipeline that broke",
 		Long: `Culprit runs labelled queries through a retrieval-augmented generation pipeline in four ways:
 A production, B gold context, C retrieval only, D one controlled change. It names the stage
@@ -29,120 +29,146 @@ that broke, with the evidence, and leaves one bundle per case.`,
   culprit explain long-haul-cabin
   culprit init --documents docs/`,
 		SilenceErrors: true, SilenceUsage: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+		DisableFlagsInUseLine: true,
+		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
+		Args:                  knownCommand,
+		RunE:                  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupStudy, Title: "Study:"}, &cobra.Group{ID: groupSelf, Title: "Culprit itself:"},
 	)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%w\nSee: %s --help", err, c.CommandPath())
-	})
-	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.runCommand(), a.explainCommand(), a.reportCommand(), a.sweepCommand(), a.schemaCommand(), a.versionCommand(), exitCodesTopic(), environmentTopic())
-	root.SetHelpCommandGroupID(groupSelf)
-	root.SetCompletionCommandGroupID(groupSelf)
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(a.initCommand(), a.checkCommand(), a.planCommand(), a.runCommand(), a.explainCommand(), a.reportCommand(),
+		a.sweepCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
+	root.SetHelpCommand(helpCommand())
 	return root
 }
 
-// arguments turns cobra's complaint about arguments into a usage error that names the command's help.
-func arguments(check cobra.PositionalArgs) cobra.PositionalArgs {
+func usage(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// knownCommand refuses what is no command, and says which one is near.
+func knownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Root().Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	return usage("unknown command %q%s\nSee: %s --help", args[0], didYouMean(args[0], names), c.Root().Name())
+}
+
+// flagError says which flag is near, and where all of them are listed.
+func flagError(c *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	suggestion := ""
+	if errors.As(err, &unknown) {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		suggestion = didYouMean("--"+unknown.GetSpecifiedName(), names)
+	}
+	return usage("%w%s\nSee: %s --help", err, suggestion, c.CommandPath())
+}
+
+// didYouMean returns `: did you mean "x"?` for a name that is near to one that is known, else "".
+func didYouMean(name string, known []string) string {
+	if near := experiments.Near(name, known); near != "" {
+		return fmt.Sprintf(": did you mean %q?", near)
+	}
+	return ""
+}
+
+// between bounds the number of arguments; what says what they are.
+func between(least, most int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return usage("%w\nUsage: %s", err, c.UseLine())
+		if n := len(args); n < least || n > most {
+			return usage("%s takes %s, and got %s\nUsage: %s", c.CommandPath(), what, counted(n, "argument", "arguments"), c.UseLine())
 		}
 		return nil
 	}
 }
 
-// loading are the flags of every command that reads an experiment.
-type loading struct {
-	profile string
-	set     []string
-	outside bool
-	cases   []string
-}
-
-func (l *loading) flags(c *cobra.Command) {
-	c.Flags().StringVar(&l.profile, "profile", "", "merge the named `profile` of the experiment over it")
-	c.Flags().StringArrayVar(&l.set, "set", nil, "override one value, as `path=value`; may be given several times")
-	c.Flags().BoolVar(&l.outside, "allow-outside", false, "let the experiment read files outside of its own folder")
-}
-
-func (l *loading) caseFlag(c *cobra.Command) {
-	c.Flags().StringArrayVar(&l.cases, "case", nil, "only the case with this `id`; may be given several times")
-}
-
-// load reads an experiment; its warnings go to standard error.
-func (a *app) load(path string, l loading) (*experiments.Loaded, error) {
-	loaded, err := experiments.Load(path, experiments.Options{Schemas: a.registry.Schemas(), Profile: l.profile, Set: l.set, AllowOutside: l.outside})
-	var problems experiments.Problems
-	switch {
-	case errors.As(err, &problems):
-		a.showProblems(problems)
-		return nil, &exitError{code: exitUsage, err: fmt.Errorf("%s in %q. Nothing was run", plural(countErrors(problems), "problem"), path)}
-	case err != nil:
-		return nil, &exitError{code: exitUsage, err: err}
+// oneOf takes one argument, which is one of the command's ValidArgs.
+func oneOf(c *cobra.Command, args []string) error {
+	what := "one of " + strings.Join(c.ValidArgs, ", ")
+	if err := between(1, 1, what)(c, args); err != nil {
+		return err
 	}
-	a.showProblems(loaded.Warnings)
-	if len(l.cases) > 0 {
-		if err := keep(loaded, l.cases); err != nil {
-			return nil, err
+	for _, valid := range c.ValidArgs {
+		if args[0] == valid {
+			return nil
 		}
 	}
-	return loaded, nil
+	if suggestion := didYouMean(args[0], c.ValidArgs); suggestion != "" {
+		what += suggestion
+	}
+	return usage("%s does not know %q: it takes %s", c.CommandPath(), args[0], what)
 }
 
-// keep drops every case that was not asked for.
-func keep(loaded *experiments.Loaded, ids []string) error {
-	var kept []experiments.LoadedCase
-	for _, id := range ids {
-		found := false
-		for _, c := range loaded.Cases {
-			if c.Case.ID == id {
-				kept, found = append(kept, c), true
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [command or topic]",
+		GroupID: groupSelf,
+		Short:   "Help about a command or a topic",
+		Example: `  culprit help run
+  culprit help exit-codes`,
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var names []cobra.Completion
+			for _, sub := range c.Root().Commands() {
+				if len(args) == 0 && !sub.Hidden {
+					names = append(names, sub.Name()+"\t"+sub.Short)
+				}
 			}
-		}
-		if !found {
-			return usage("no case %q in %q: see culprit plan %s", id, loaded.Path, loaded.Path)
-		}
-	}
-	loaded.Cases = kept
-	return nil
-}
-
-func countErrors(problems experiments.Problems) int {
-	n := 0
-	for _, p := range problems {
-		if !p.Warning {
-			n++
-		}
-	}
-	return n
-}
-
-func (a *app) showProblems(problems experiments.Problems) {
-	for _, p := range problems {
-		mark := ""
-		if p.Warning {
-			mark = "warning: "
-		}
-		line := p.String()
-		if at := p.File; at != "" && mark != "" {
-			line = strings.Replace(line, ": ", ": "+mark, 1)
-		}
-		fmt.Fprintln(a.err, report.Safe(line))
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			about, rest, err := c.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return knownCommand(c, rest)
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
 	}
 }
 
-func (a *app) complain(err error) {
-	for _, line := range strings.Split(err.Error(), "\n") {
-		fmt.Fprintln(a.err, "culprit:", report.Safe(line))
+func exitCodesTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "What the exit codes mean",
+		Long: `Exit codes:
+
+  0    finished, and nothing blocks: every case with risk: blocking passes
+  1    internal error, such as a disk that is full
+  2    usage, or an experiment with mistakes: nothing was run
+  3    finished, blocked: a case with risk: blocking fails
+  4    finished, held: a case is inconclusive, or limits.calls was used up
+  5    finished, environment: a backend could not be reached, or its errors kept a case from
+       being judged
+  130  interrupted: finished cases are kept
+
+Any other code means failure, too:  culprit run staging.yaml || echo "exit $?"`,
 	}
 }
 
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+func environmentTopic() *cobra.Command {
+	return &cobra.Command{
+		Use:   "environment",
+		Short: "The environment variables that are read",
+		Long: `Environment variables:
+
+  CULPRIT_CACHE  folder for stores that are built from documents (default: culprit in
+                 XDG_CACHE_HOME, else in the user's cache folder); what is in it can be made
+                 again at any time
+  NO_COLOR       any value: no colour
+  TERM           dumb: no colour
+
+Example:  CULPRIT_CACHE=/tmp/culprit culprit run staging.yaml`,
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

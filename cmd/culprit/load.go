@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/results/report"
+)
+
+// loading are the flags of every command that reads an experiment.
+type loading struct {
+	profile string
+	set     []string
+	outside bool
+	cases   []string
+}
+
+func (l *loading) flags(c *cobra.Command) {
+	c.Flags().StringVar(&l.profile, "profile", "", "merge the named `profile` of the experiment over it")
+	c.Flags().StringArrayVar(&l.set, "set", nil, "override one value, as `path=value`; may be given several times")
+	c.Flags().BoolVar(&l.outside, "allow-outside", false, "let the experiment read files outside of its own folder")
+}
+
+func (a *app) caseFlag(c *cobra.Command, l *loading) {
+	c.Flags().StringArrayVar(&l.cases, "case", nil, "only the case with this `id`; may be given several times")
+	err := c.RegisterFlagCompletionFunc("case", func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		loaded, err := experiments.Load(append(args, ".")[0], a.options(loading{profile: l.profile, set: l.set, outside: l.outside}))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return completions(caseIDs(loaded), nil), cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(err) // the flag was added two lines above
+	}
+}
+
+// completions offers names to a shell, each with what it is. A name that a terminal would obey is not offered.
+func completions(names, about []string) []cobra.Completion {
+	var out []cobra.Completion
+	for i, name := range names {
+		if name == "" || report.Safe(name) != name || strings.HasPrefix(name, "::") {
+			continue
+		}
+		if i < len(about) {
+			name += "\t" + report.Safe(about[i])
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+func (a *app) options(l loading) experiments.Options {
+	return experiments.Options{Schemas: a.registry.Schemas(), Profile: l.profile, Set: l.set, AllowOutside: l.outside}
+}
+
+// load reads an experiment and tells of its warnings.
+func (a *app) load(path string, l loading) (*experiments.Loaded, error) {
+	loaded, err := experiments.Load(path, a.options(l))
+	var problems experiments.Problems
+	switch {
+	case errors.As(err, &problems):
+		return nil, &brokenError{problems: problems, files: len(filesOf(loaded))}
+	case err != nil:
+		return nil, &usageError{err}
+	}
+	a.warn(loaded.Warnings...)
+	return loaded, keep(loaded, l.cases)
+}
+
+// filesOf returns what was read, also of a broken experiment.
+func filesOf(l *experiments.Loaded) []string {
+	if l == nil {
+		return nil
+	}
+	return l.Files
+}
+
+// keep drops every case that was not asked for; none asked for means all.
+func keep(loaded *experiments.Loaded, ids []string) error {
+	known := caseIDs(loaded)
+	for _, id := range ids {
+		if !slices.Contains(known, id) {
+			return usage("no case %q in %q%s\nSee: culprit plan %s", id, loaded.Path, didYouMean(id, known), quote(loaded.Path))
+		}
+	}
+	if len(ids) > 0 {
+		loaded.Cases = slices.DeleteFunc(loaded.Cases, func(c experiments.LoadedCase) bool { return !slices.Contains(ids, c.Case.ID) })
+	}
+	return nil
+}
+
+func caseIDs(l *experiments.Loaded) []string {
+	ids := make([]string, len(l.Cases))
+	for i := range l.Cases {
+		ids[i] = l.Cases[i].Case.ID
+	}
+	return ids
+}
+
+// quote makes one word of a shell's command line of a text.
+func quote(word string) string {
+	special := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/:@%+=,", r))
+	}
+	if word != "" && !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

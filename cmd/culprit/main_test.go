@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/embedded"
+)
+
+// Regenerate what the scripts expect with: go test ./cmd/culprit -update
+var update = flag.Bool("update", false, "rewrite the golden parts of testdata/script")
+
+// TestMain makes two programs of the test binary: culprit itself, and steady, which is culprit with everything on its
+// streams replaced that differs from run to run.
+func TestMain(m *testing.M) {
+	testscript.Main(leakless{m}, map[string]func(){
+		"culprit": func() { os.Exit(culprit()) },
+		"steady":  func() { os.Exit(steadied()) },
+	})
+}
+
+// leakless fails where the tests leave a goroutine behind.
+type leakless struct{ m *testing.M }
+
+func (l leakless) Run() int {
+	code := l.m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	examples, err := filepath.Abs("../../experiments/examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("CULPRIT_CACHE", filepath.Join(e.WorkDir, ".cache"))
+			e.Setenv("EXAMPLES", examples)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "exec-shell": shell},
+	})
+}
+
+// exits runs a program and holds its exit code against the first argument.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits code program [argument...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// shell runs a line of a shell, for what only a shell can do to a program's streams.
+func shell(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec("sh", "-c", strings.Join(args, " "))
+	if neg == (err == nil) {
+		ts.Fatalf("sh: %v", err)
+	}
+}
+
+// steadied runs the program on buffers and replaces what differs from run to run.
+func steadied() int {
+	stdout, stderr, code := invoke(context.Background(), os.Getenv, os.Args[1:]...)
+	fmt.Fprint(os.Stdout, steady(stdout))
+	fmt.Fprint(os.Stderr, steady(stderr))
+	return code
+}
+
+// invoke runs one command line in this process.
+func invoke(ctx context.Context, env func(string) string, args ...string) (stdout, stderr string, code int) {
+	registry, err := adapters.NewRegistry(embedded.Factory())
+	if err != nil {
+		return "", err.Error(), -1
+	}
+	var out, errs bytes.Buffer
+	a := &app{out: stream{Writer: &out}, err: stream{Writer: &errs}, env: env, registry: registry}
+	code = a.main(ctx, args)
+	return out.String(), errs.String(), code
+}
+
+var unsteady = []struct {
+	pattern *regexp.Regexp
+	becomes string
+}{
+	{regexp.MustCompile(`\d{8}T\d{6}Z-[a-z0-9]{6}`), "EXECUTION"},
+	{regexp.MustCompile(`\bin \d+\.\d s\b`), "in 0.1 s"},
+	{regexp.MustCompile(`"(wall_ms|latency_ms)": \d+`), `"$1": 0`},
+}
+
+func steady(s string) string {
+	for _, u := range unsteady {
+		s = u.pattern.ReplaceAllString(s, u.becomes)
+	}
+	return s
+}
