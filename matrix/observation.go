@@ -147,8 +147,9 @@ type Dropped struct {
 
 // PromptMessage is one message exactly as the model received it.
 type PromptMessage struct {
-	Role string `json:"role"`
-	Text Text   `json:"text"`
+	Role   string `json:"role"`
+	Text   Text   `json:"text"`
+	Tokens int    `json:"tokens,omitempty"` // by local count
 }
 
 // Usage is what the provider reports; nil is not reported, which is not zero.
@@ -222,7 +223,8 @@ type GoldFacts struct {
 	Split       [][]string `json:"split,omitempty"`  // pairs of neighbouring ids of one source that hold the span between them
 	Items       []GoldItem `json:"items,omitempty"`  // the items stored under the source
 	Elsewhere   []string   `json:"elsewhere,omitempty"`
-	Text        Text       `json:"text,omitzero"` // the gold text that B uses
+	Copies      []string   `json:"copies,omitempty"` // ids under other sources that hold the whole text that the case gives
+	Text        Text       `json:"text,omitzero"`    // the gold text that B uses
 	TextID      string     `json:"text_id,omitempty"`
 	TextOrigin  string     `json:"text_origin,omitempty"` // "case", "store" or "span"
 }

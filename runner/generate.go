@@ -95,18 +95,16 @@ func (r *caseRun) prepare(t *matrix.Trial) error {
 	var err error
 	if t.Status != matrix.StatusNotRun {
 		t.Prompt = r.prompt(t.Packed)
-		var all strings.Builder
-		for _, m := range t.Prompt {
-			all.WriteString(m.Text.Value)
-			all.WriteString("\n")
-		}
-		t.PromptTokensLocal = r.count(all.String())
 	}
 	if call.Input, err = matrix.Digest(struct {
 		Prompt []matrix.PromptMessage
 		Seed   int64
 	}{t.Prompt, t.Seed}); err != nil {
 		return err
+	}
+	for i := range t.Prompt { // after the digest: how it is counted here is no part of what is asked
+		t.Prompt[i].Tokens = r.count(t.Prompt[i].Text.Value)
+		t.PromptTokensLocal += t.Prompt[i].Tokens
 	}
 	r.inputs = append(r.inputs, call.Input)
 	if t.CallKey, err = call.Key(); err != nil {

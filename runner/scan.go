@@ -41,6 +41,8 @@ type wanted struct {
 	facts *matrix.GoldFacts
 	as    matrix.Principal
 	last  tail // of the previous item of the source, to see a span that is split over two
+	text  verdict.Span
+	other adapters.Item // the first item of another source that may be the gold under a new id
 }
 
 // tail is the end of one chunk, folded.
@@ -54,7 +56,7 @@ func (s *session) prove(ctx context.Context, cases []*matrix.Case) (*presence, e
 	for _, c := range cases {
 		for i, r := range c.Evidence.Required {
 			for j, g := range r.AnyOf {
-				spans = append(spans, &wanted{gold: g, span: verdict.NewSpan(g.Span), as: c.As, facts: &matrix.GoldFacts{Requirement: i, Alternative: j}})
+				spans = append(spans, &wanted{gold: g, span: verdict.NewSpan(g.Span), text: verdict.NewSpan(g.Text), as: c.As, facts: &matrix.GoldFacts{Requirement: i, Alternative: j}})
 			}
 		}
 		for _, d := range c.Evidence.Distractors {
@@ -116,6 +118,7 @@ func (w *wanted) see(item adapters.Item) {
 	}
 	holds := m.Exact || m.Folded
 	if !mine {
+		w.seeOther(item, holds)
 		return
 	}
 	if !holds && len(w.facts.Exact)+len(w.facts.Folded) == 0 {
@@ -130,6 +133,24 @@ func (w *wanted) see(item adapters.Item) {
 	})
 	if holds && w.facts.Text.Ref == "" && w.gold.Text == "" {
 		w.facts.Text, w.facts.TextID, w.facts.TextOrigin = matrix.NewText(item.Text), item.ID, "store"
+	}
+}
+
+// seeOther notices an item that may be the gold although it has another source.
+func (w *wanted) seeOther(item adapters.Item, holds bool) {
+	if !holds || w.gold.Text == "" && w.other.ID != "" {
+		return
+	}
+	if w.gold.Text != "" {
+		if m := w.text.Match(item.Text); !m.Exact && !m.Folded {
+			return
+		}
+		if len(w.facts.Copies) < keepItems {
+			w.facts.Copies = append(w.facts.Copies, item.ID)
+		}
+	}
+	if w.other.ID == "" {
+		w.other = item
 	}
 }
 
@@ -186,7 +207,11 @@ func (p *presence) collect(cases []*matrix.Case, spans []*wanted) {
 					w.facts.Text, w.facts.TextOrigin, w.facts.TextID = matrix.NewText(w.gold.Text), "case", w.gold.Source
 					if len(w.facts.Exact) > 0 && len(w.facts.Items) > 0 {
 						w.facts.TextID = w.facts.Items[0].ID
+					} else if len(w.facts.Items) == 0 && len(w.facts.Copies) > 0 {
+						w.facts.TextID = w.facts.Copies[0]
 					}
+				case w.facts.Text.Ref == "" && p.scan.Complete && len(verdict.Moved(w.facts, w.gold)) > 0:
+					w.facts.Text, w.facts.TextOrigin, w.facts.TextID = matrix.NewText(w.other.Text), "store", w.other.ID
 				case w.facts.Text.Ref == "":
 					w.facts.Text, w.facts.TextOrigin, w.facts.TextID = matrix.NewText(w.gold.Span), "span", w.gold.Source
 				}

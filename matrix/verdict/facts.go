@@ -16,7 +16,7 @@ const (
 	lostInAssemble
 	lostInRerank
 	lostInSearch // not passed on by the search, for whatever reason
-	notSeen       // the retrieval was not observed
+	notSeen      // the retrieval was not observed
 )
 
 // goldState is what is known of one requirement on its way to the prompt.
@@ -219,7 +219,8 @@ func (x *facts) servedInStore(requirement int) bool {
 		if g.Requirement != requirement || len(g.Exact)+len(g.Folded) == 0 {
 			continue
 		}
-		if len(g.Items) == 0 || slices.ContainsFunc(g.Items, func(i matrix.GoldItem) bool {
+		want := x.c.Evidence.Required[requirement].AnyOf[g.Alternative]
+		if x.o.Store.Scan.Complete && len(Moved(g, want)) > 0 || slices.ContainsFunc(g.Items, func(i matrix.GoldItem) bool {
 			return slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID)
 		}) || g.TextOrigin == "store" {
 			return true
@@ -252,6 +253,17 @@ func (x *facts) relations(requirement int) []StoredRelation {
 // allInPrompt reports whether production's prompt held every required item.
 func (x *facts) allInPrompt() bool {
 	return len(x.gold) > 0 && !slices.ContainsFunc(x.gold, func(g *goldState) bool { return g.lost != crossedAll })
+}
+
+// goldJudges reports whether a failing B may be held against the generator: every required item was in its prompt, with more
+// than its bare span, which may be too little to answer from.
+func (x *facts) goldJudges() bool {
+	for i := range x.c.Evidence.Required {
+		if g := goldFor(&x.o.Store, i); g == nil || g.TextOrigin == "span" {
+			return false
+		}
+	}
+	return x.goldTested()
 }
 
 // goldTested reports whether B put every required item into its prompt, so that its answers judge the generator.

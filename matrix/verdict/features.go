@@ -28,6 +28,8 @@ type StoredRelation struct {
 	Relation string `json:"relation"` // "holds-span", "empty", "part" (a part of the gold text), "other"
 	Revision string `json:"revision,omitempty"`
 	Stale    bool   `json:"stale,omitempty"` // the contract names a revision and this is another
+	// SpanEnd is how many words of the text it takes to read to the end of the span, 0 where the span is not there.
+	SpanEnd int `json:"span_end,omitempty"`
 }
 
 // RetrievalFeatures finds the gold in one ranking. Places are ranks from 1, 0 for absent.
@@ -35,6 +37,7 @@ type RetrievalFeatures struct {
 	Cell      matrix.CellID `json:"cell"`
 	Gold      []Place       `json:"gold,omitempty"`      // one for each requirement
 	Duplicate []int         `json:"duplicate,omitempty"` // ranks whose text repeats that of a better rank
+	Outdated  []int         `json:"outdated,omitempty"`  // ranks of declared superseded items
 	Forbidden []int         `json:"forbidden,omitempty"` // ranks of items that the asker may not see
 	Filtered  []int         `json:"filtered,omitempty"`  // ranks of items that the declared filter does not admit
 }
@@ -45,6 +48,9 @@ type Place struct {
 	BySource int    `json:"by_source"`
 	ID       string `json:"id,omitempty"` // of the item at BySpan, else at BySource
 	Reranked int    `json:"reranked"`     // by span, in the reranker's output
+	// Shared are the words of the query that stand in the text of the gold although the search does not rank it; the whole
+	// query, where it stands there as it is.
+	Shared []string `json:"shared,omitempty"`
 }
 
 // ClaimState says what an answer does with a claim.
@@ -89,6 +95,7 @@ type TrialFeatures struct {
 type GoldPlace struct {
 	Packed   int    `json:"packed"` // position of the item that holds the span, 0 for none
 	PackedID string `json:"packed_id,omitempty"`
-	ByID     int    `json:"by_id"`  // position of the item with the gold's id or source, 0 for none
-	Prompt   bool   `json:"prompt"` // the span stands in the prompt
+	ByID     int    `json:"by_id"`          // position of the item with the gold's id or source, 0 for none
+	Prompt   bool   `json:"prompt"`         // the span stands in the prompt
+	Role     string `json:"role,omitempty"` // of the messages in which it stands, where it is one role alone
 }

@@ -21,9 +21,9 @@ func generateRules() []Rule {
 				switch {
 				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
 					return no
-				case b.fails() && x.goldTested() && !b.every(refused):
+				case b.fails() && x.goldJudges() && !b.every(refused):
 					return fires(x, true)
-				case x.allInPrompt() && b.passes() && !x.allRefuse(a):
+				case x.allInPrompt() && b.passes() && !a.every(refused):
 					return fires(x, false)
 				}
 				return no
@@ -223,7 +223,7 @@ func abstainRules() []Rule {
 				switch {
 				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
 					return no
-				case b.fails() && x.goldTested() && b.every(refused):
+				case b.fails() && x.goldJudges() && b.every(refused):
 					return yes(fmt.Sprintf("B refuses in %d of %d trials with the evidence alone in its prompt", b.result.Refused, b.result.Scored))
 				case x.allInPrompt() && x.allRefuse(a) && b.passes():
 					return yes(fmt.Sprintf("A refuses in %d of %d trials with the evidence in its prompt", a.result.Refused, a.result.Scored), passes(x, matrix.CellB))

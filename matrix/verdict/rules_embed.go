@@ -103,11 +103,20 @@ func embedRules() []Rule {
 		rule("input-truncated", "The embedder reads only the start of the evidence, and the fact stands behind it.",
 			"the embedding of the whole text equals that of its first tokens", "cut chunks below the model's input limit, or use a model with a longer one",
 			"query wording: the fact is not in the vector",
-			func(_ *facts, g *goldState, s sample) finding {
+			func(x *facts, g *goldState, s sample) finding {
 				if s.gold == nil || s.gold.Truncated == nil {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: only %d tokens of %s were embedded", g.source, *s.gold.Truncated, goldID(s)))
+				// A token is a word or a part of one: behind so many words the span was surely not read.
+				end, read := x.spanEnd(g, s.gold.ID), *s.gold.Truncated
+				f := yes(fmt.Sprintf("gold %s: only %d tokens of %s were embedded, its span ends at word %d", g.source, read, goldID(s), end))
+				switch {
+				case 2*end <= read:
+					return no
+				case end <= read:
+					f.grade = Inferred
+				}
+				return f
 			}),
 		rule("prefix-mismatch", "Index and query were not embedded with the prefixes that belong together.",
 			"stored vectors against fresh ones with and without each prefix, and the declared query prefix against the one sent",
@@ -137,6 +146,16 @@ func embedRules() []Rule {
 				return when(norm < 0.99 || norm > 1.01, fmt.Sprintf("gold %s: the vector of %s has length %s", g.source, goldID(s), s.gold.Norm))
 			}),
 	}
+}
+
+// spanEnd is how many words of a stored text it takes to read the span to its end; a large number where it is not known.
+func (x *facts) spanEnd(g *goldState, id string) int {
+	for _, r := range x.relations(g.requirement) {
+		if r.ID == id && r.SpanEnd > 0 {
+			return r.SpanEnd
+		}
+	}
+	return 1 << 20
 }
 
 func goldID(s sample) string {

@@ -72,6 +72,14 @@ func promptRules() []Rule {
 			"retrieval work: the evidence was packed",
 			func(*TrialFeatures) bool { return true }),
 		{
+			Stage: StagePrompt, Label: "role-dropped", grade: Shown, Needs: "the prompt tokens that the server reports",
+			Says:     "The message that carries the evidence never reached the model: the server left out every message of its role.",
+			Decides:  "reported prompt tokens against a local count of each role's messages",
+			TryFirst: "put the context into the user's message, or a chat template that knows the role",
+			Wasted:   "retrieval and model work: the model answered without any context",
+			once:     roleDropped,
+		},
+		{
 			Stage: StagePrompt, Label: "truncated-by-server", grade: Shown, Needs: "the prompt tokens that the server reports",
 			Says:     "The server silently cut the prompt: it read fewer tokens than were sent.",
 			Decides:  "reported prompt tokens against a local count, in A and in the shorter B",
@@ -85,19 +93,61 @@ func promptRules() []Rule {
 // truncatedByServer compares reported with local counts. The local tokenizer may not be the server's, so the ratio of A is
 // held against that of the shorter B where there is one.
 func truncatedByServer(x *facts) finding {
-	a, b := x.cells[matrix.CellA], x.cells[matrix.CellB]
-	if !a.fails() || !x.allInPrompt() {
+	cell := x.sentWithGold()
+	if cell == nil {
 		return no
 	}
-	reported, local, ok := tokens(a)
+	reported, local, ok := tokens(cell)
 	if !ok {
 		return no
 	}
 	floor, against := 0.5, "half of it is the least that another tokenizer explains"
-	if r, l, ok := tokens(b); ok && l < local {
-		floor, against = 0.7*float64(r)/float64(l), fmt.Sprintf("B was sent %d and %d were read", l, r)
+	if b := x.cells[matrix.CellB]; cell != b {
+		if r, l, ok := tokens(b); ok && l < local {
+			floor, against = 0.7*float64(r)/float64(l), fmt.Sprintf("B was sent %d and %d were read", l, r)
+		}
 	}
-	return when(float64(reported) < floor*float64(local), fmt.Sprintf("A's prompt has %d tokens by local count, the server reports %d; %s", local, reported, against))
+	return when(float64(reported) < floor*float64(local), fmt.Sprintf("%s's prompt has %d tokens by local count, the server reports %d; %s", cell.result.Cell, local, reported, against))
+}
+
+// sentWithGold returns the failing cell whose prompt was sent with all of the gold: A, else B; nil where there is none.
+func (x *facts) sentWithGold() *cellFacts {
+	switch a, b := x.cells[matrix.CellA], x.cells[matrix.CellB]; {
+	case a.fails() && x.allInPrompt():
+		return a
+	case b.fails() && x.goldTested():
+		return b
+	}
+	return nil
+}
+
+// roleDropped fires when the server read, in every trial, as many tokens as stand in the messages of the other roles than
+// the one that brings the gold.
+func roleDropped(x *facts) finding {
+	cell := x.sentWithGold()
+	if cell == nil {
+		return no
+	}
+	evidence := ""
+	for i, t := range cell.trials {
+		role := cell.features[i].Gold[0].Role
+		if role == "" || t.Usage.InputTokens == nil {
+			return no
+		}
+		sent, dropped, read := t.PromptTokensLocal, 0, *t.Usage.InputTokens
+		for _, m := range t.Prompt {
+			if m.Role == role {
+				dropped += m.Tokens
+			}
+		}
+		// The rest of the prompt is what was read, give or take what another tokenizer and a chat template make of it.
+		off := read - (sent - dropped)
+		if 5*dropped < sent || 2*read > 2*sent-dropped || 10*max(off, -off) > sent+40 {
+			return no
+		}
+		evidence = fmt.Sprintf("%s's prompt has %d tokens by local count, %d of them in messages of the role %s, which bring the gold; the server reports %d", cell.result.Cell, sent, dropped, role, read)
+	}
+	return yes(evidence)
 }
 
 // tokens returns the reported and local prompt tokens of the first trial that reports them.

@@ -66,6 +66,23 @@ func retrieveRules() []Rule {
 			"the gold item's own score in the full ranking", "add the asker's words to the chunk, synonyms, stemming or a dense arm",
 			"a larger k: the item is not ranked at all",
 			vocabularyMiss),
+		{
+			Stage: StageIndex, Label: "stale", grade: Shown, Needs: "the full ranking of C, and what the case declares to be superseded",
+			Says:     "The store serves a superseded text beside the current one, and it takes the place.",
+			Decides:  "the gold's rank when the declared superseded items do not count",
+			TryFirst: "remove or mark superseded items at ingestion, and filter or rank by validity",
+			Wasted:   "embedding work: the two texts are alike, and only their date tells them apart",
+			gold: func(x *facts, g *goldState) finding {
+				ahead := 0
+				if g.lost == lostInSearch && g.place.BySpan > 0 {
+					ahead = aheadOf(x.found.Outdated, g.place.BySpan)
+				}
+				if ahead == 0 || g.place.BySpan-ahead > x.search.K {
+					return no
+				}
+				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; ahead of it the superseded %s", g.source, g.place.BySpan, x.search.K, ranksOf(x.search, x.found.Outdated)))
+			},
+		},
 		rule("crowded-out", "Near copies of one text take the places, and the evidence falls below the cutoff.",
 			"the gold's rank when every text counts once", "remove duplicates at ingestion or after the search, or diversify",
 			"embedding work: the rank without the copies is good enough",
@@ -108,6 +125,10 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 			return no // it may stand below the depth
 		}
 		says := fmt.Sprintf("gold %s: in the store, shares no term with the query; %d items were ranked, it was not", g.source, ranked)
+		if len(g.place.Shared) > 0 {
+			says = fmt.Sprintf("gold %s: in the store, holds %s of the query, and the search does not see it: look at its operator, tokenizer and folding; %d items were ranked, it was not",
+				g.source, quotedTexts(g.place.Shared), ranked)
+		}
 		if !x.keyword() {
 			says = fmt.Sprintf("gold %s: in the store, not among the %d items that the search could score", g.source, ranked)
 		}
@@ -121,6 +142,14 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 	return yes(fmt.Sprintf("gold %s: ties with the %d items ahead at score %s; the order among them means nothing", g.source, g.place.BySpan-1, *mine))
 }
 
+func quotedTexts(texts []string) string {
+	out := make([]string, len(texts))
+	for i, s := range texts {
+		out[i] = fmt.Sprintf("%q", s)
+	}
+	return quoted(out)
+}
+
 func belowCutoff(x *facts, g *goldState) finding {
 	if g.place.BySpan == 0 {
 		return yes(fmt.Sprintf("gold %s: below rank %d, the depth of the recorded ranking; cutoff %d", g.source, x.search.Depth, x.search.K))
@@ -132,104 +161,4 @@ func belowCutoff(x *facts, g *goldState) finding {
 		}
 	}
 	return yes(evidence...)
-}
-
-func rerankRules() []Rule {
-	rule := func(label, says, decides, first, wasted string, fires func(*facts, *goldState, *matrix.Hit) finding) Rule {
-		return Rule{
-			Stage: StageRerank, Label: label, grade: Shown, Needs: "the ranking before and after the rerank", Says: says, Decides: decides, TryFirst: first, Wasted: wasted,
-			gold: func(x *facts, g *goldState) finding {
-				if g.lost != lostInRerank {
-					return no
-				}
-				var hit *matrix.Hit
-				if g.place.Reranked > 0 {
-					hit = &x.search.Reranked[g.place.Reranked-1]
-				}
-				return fires(x, g, hit)
-			},
-		}
-	}
-	moved := func(x *facts, g *goldState) string {
-		return fmt.Sprintf("gold %s: rank %d before, %s after, top %d kept", g.source, g.place.BySpan, rankOrAbsent(g.place.Reranked), x.search.RerankTop)
-	}
-	return []Rule{
-		rule("wrong-direction", "The reranker's scores are read in the wrong direction, or its order is lost.",
-			"the query itself against an unrelated text must win, and what is passed on must have the best scores", "sort by the score, best first, and check the score's sign",
-			"another reranker model: this one may be right",
-			func(x *facts, g *goldState, _ *matrix.Hit) finding {
-				if c := x.o.Store.RerankControl; c != nil && c.Error == nil && !c.QueryFirst {
-					return yes(moved(x, g), fmt.Sprintf("the query itself scores %s, an unrelated text %s", c.QueryScore, c.OtherScore))
-				}
-				if i := firstAscent(x.search.Reranked); i > 0 {
-					return yes(moved(x, g), fmt.Sprintf("scores are not descending: rank %d has %s, rank %d has %s", i, *x.search.Reranked[i-1].Score, i+1, *x.search.Reranked[i].Score))
-				}
-				return no
-			}),
-		rule("scores-misassigned", "The reranker's scores are attached to the wrong items.",
-			"the gold item reranked alone against its score in the list", "map results by their index, and expect fewer results than documents",
-			"another reranker model: its scores are right, their places are not",
-			func(x *facts, g *goldState, _ *matrix.Hit) finding {
-				c := x.o.Store.RerankControl
-				if c == nil || c.GoldAlone == nil || c.GoldInList == nil {
-					return no
-				}
-				difference := c.GoldAlone.Float() - c.GoldInList.Float()
-				return when(difference > scoreTolerance || difference < -scoreTolerance, moved(x, g),
-					fmt.Sprintf("%s scores %s alone and %s in the list", c.GoldID, *orZero(c.GoldAlone), *orZero(c.GoldInList)))
-			}),
-		rule("dropped", "The reranker returned no score for the evidence, and it was lost.",
-			"documents in against results out", "keep items without a score, or raise the reranker's own top n",
-			"query work: the evidence went in",
-			func(x *facts, g *goldState, hit *matrix.Hit) finding {
-				return when(hit == nil, moved(x, g), fmt.Sprintf("%d documents in, %d results out", min(x.search.K, len(x.search.Candidates)), len(x.search.Reranked)))
-			}),
-		rule("input-truncated", "The reranker reads only the start of the evidence.",
-			"what the reranker tells of its input; else the same text with the query appended must score higher", "cut chunks below the reranker's limit, or use one with a longer input",
-			"a larger k before it: length decides, not relevance",
-			func(x *facts, g *goldState, hit *matrix.Hit) finding {
-				if hit.InputTruncated {
-					return yes(moved(x, g), fmt.Sprintf("the reranker says that it did not read all of %s", hit.ID))
-				}
-				c := x.o.Store.RerankControl
-				return when(c != nil && c.Error == nil && c.EndUnread && c.GoldID == hit.ID, moved(x, g),
-					fmt.Sprintf("%s scores %s, and the same with the query itself appended: its end is not read", hit.ID, *orZero(hit.Score)))
-			}),
-		rule("below-threshold", "The evidence is reranked near the top, but a threshold on the raw score removes it.",
-			"the gold's score against the threshold", "put the threshold on the same scale as the scores (raw logits may be negative)",
-			"prompt work: a refusal here is the right answer to an empty context",
-			func(x *facts, g *goldState, hit *matrix.Hit) finding {
-				floor := x.search.RerankFloor
-				fires := floor != nil && hit.Score != nil && hit.Score.Float() < floor.Float() && hit.Rank <= x.search.RerankTop
-				if !fires {
-					return no
-				}
-				return yes(moved(x, g), fmt.Sprintf("its score %s is below the threshold %s", *hit.Score, *floor))
-			}),
-		rule("demoted", "The reranker ranks the evidence below what is passed on.",
-			"rank before and after", "keep more after the rerank, or try the search order without it",
-			"a larger k before it: the evidence is already in",
-			func(x *facts, g *goldState, hit *matrix.Hit) finding {
-				return yes(moved(x, g), fmt.Sprintf("its score is %s", *orZero(hit.Score)))
-			}),
-	}
-}
-
-// scoreTolerance is how far a pointwise reranker's score of one text may move between two calls.
-const scoreTolerance = 0.01
-
-func orZero(d *matrix.Decimal) *matrix.Decimal {
-	if d == nil {
-		none := matrix.Decimal("none")
-		return &none
-	}
-	return d
-}
-
-// firstAscent returns the rank before the first score that is better than the one ahead of it, 0 where there is none.
-func firstAscent(hits []matrix.Hit) int {
-	return 1 + slices.IndexFunc(hits[:max(len(hits)-1, 0)], func(h matrix.Hit) bool {
-		next := hits[h.Rank].Score
-		return h.Score != nil && next != nil && next.Float() > h.Score.Float()
-	})
 }

@@ -96,6 +96,9 @@ func accessRules() []Rule {
 			TryFirst: "find where an empty or unknown filter is turned into no filter",
 			Wasted:   "tuning of the filter's values: they have no effect",
 			once: func(x *facts) finding {
+				if x.found != nil && len(x.found.Forbidden) > 0 {
+					return no // the leak says so among its evidence
+				}
 				open := x.openFilter()
 				return when(open != "" && x.filterGuards(), open)
 			},
@@ -181,7 +184,11 @@ func indexRules() []Rule {
 			"find out why the document was not ingested, then ingest it",
 			"ranking, prompt and model work: there is nothing to find",
 			func(x *facts, g *goldState) finding {
-				return when(len(x.relations(g.requirement)) == 0, fmt.Sprintf("gold %s: in none of %s", g.source, x.scanned()))
+				evidence := []string{fmt.Sprintf("gold %s: in none of %s", g.source, x.scanned())}
+				if len(g.holders) > 0 {
+					evidence = append(evidence, fmt.Sprintf("its span stands in %s, which is not the gold: another source, and too few words to tell", quoted(g.holders)))
+				}
+				return when(len(x.relations(g.requirement)) == 0, evidence...)
 			}),
 		rule("ghost", "An item with the gold's id is indexed, but its body is empty.",
 			"fetch by id: the item exists and has no text",

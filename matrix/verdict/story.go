@@ -89,6 +89,7 @@ func lowerFirst(s string) string {
 func (w *walker) findings() []string {
 	var out []string
 	out = append(out, w.staleIDs()...)
+	out = append(out, w.equivalents()...)
 	out = append(out, w.movedPins()...)
 	for _, planned := range w.p.Cells {
 		if f := w.unmet(planned); f != "" {
@@ -112,9 +113,21 @@ func (w *walker) staleIDs() []string {
 	var out []string
 	for i := range w.o.Store.Gold {
 		g := &w.o.Store.Gold[i]
-		if w.o.Store.Scan.Complete && len(g.Items) == 0 && len(g.Exact)+len(g.Folded) > 0 {
-			want := w.c.Evidence.Required[g.Requirement].AnyOf[g.Alternative]
-			out = append(out, fmt.Sprintf("fixture/gold-id-stale: no item has the source %s; its span stands in %s", want.Source, quoted(slices.Concat(g.Exact, g.Folded))))
+		want := w.c.Evidence.Required[g.Requirement].AnyOf[g.Alternative]
+		if moved := Moved(g, want); w.o.Store.Scan.Complete && len(moved) > 0 {
+			out = append(out, fmt.Sprintf("fixture/gold-id-stale: no item has the source %s; its span stands in %s", want.Source, quoted(moved)))
+		}
+	}
+	return out
+}
+
+// equivalents reports gold that was counted by a copy of its text under another source.
+func (w *walker) equivalents() []string {
+	var out []string
+	for _, g := range w.gold {
+		if first := g.place.BySpan; first > 0 && len(w.relations(g.requirement)) > 0 && (g.place.BySource == 0 || g.place.BySource > first) {
+			out = append(out, fmt.Sprintf("fixture/gold-equivalent: %s at rank %d has the text of gold %s (%s) and counts as it",
+				g.place.ID, first, g.source, rankOrAbsent(g.place.BySource)))
 		}
 	}
 	return out

@@ -1,0 +1,158 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// basePrompt is the prompt of the case without any context. What stands there was not brought by an item.
+type basePrompt struct {
+	messages []matrix.PromptMessage
+	text     string
+	folded   string
+	words    []string
+}
+
+func (x *extractor) readBase() {
+	for i := range x.o.Trials {
+		t := &x.o.Trials[i]
+		if t.Cell.Variant() != matrix.ClosedBook || len(t.Prompt) == 0 {
+			continue
+		}
+		x.base.messages, x.base.text = t.Prompt, joinPrompt(t.Prompt).Value
+		x.base.folded = FoldText(x.base.text).String()
+		x.base.words = distinctWords(x.base.folded)
+		return
+	}
+}
+
+func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt matrix.Text, folded Folded) GoldPlace {
+	var g GoldPlace
+	for _, p := range t.Packed {
+		if g.Packed == 0 && (x.serves(requirement, p.ID, p.Source, p.Text) || p.Gold && x.holdsAny(requirement, p.Text)) {
+			g.Packed, g.PackedID = p.Position, p.ID
+		}
+		if g.ByID == 0 && x.named(requirement, p.ID, p.Source) {
+			g.ByID = p.Position
+		}
+	}
+	// The span counts as being in the prompt only if a packed item brings it: a short span may stand elsewhere by chance, such
+	// as in the question.
+	for _, alternative := range x.c.Evidence.Required[requirement].AnyOf {
+		if g.Packed == 0 || g.Prompt {
+			continue
+		}
+		span := NewSpan(alternative.Span)
+		if strings.Count(folded.String(), span.folded) > strings.Count(x.base.folded, span.folded) {
+			g.Prompt, g.Role = true, x.roleOf(t.Prompt, span)
+		}
+	}
+	return g
+}
+
+// roleOf returns the role of the messages that bring a span, "" where there are several roles.
+func (x *extractor) roleOf(messages []matrix.PromptMessage, span Span) string {
+	role := ""
+	for i, m := range messages {
+		n := strings.Count(FoldText(m.Text.Value).String(), span.folded)
+		if i < len(x.base.messages) {
+			n -= strings.Count(FoldText(x.base.messages[i].Text.Value).String(), span.folded)
+		}
+		switch {
+		case n <= 0:
+		case role != "" && role != m.Role:
+			return ""
+		default:
+			role = m.Role
+		}
+	}
+	return role
+}
+
+// brought returns the words of a packed text that the prompt does not hold anyway, all of them where there is none.
+func (x *extractor) brought(t matrix.Text) []string {
+	all := x.wordsOf(t)
+	own := slices.DeleteFunc(slices.Clone(all), func(w string) bool {
+		_, stands := slices.BinarySearch(x.base.words, w)
+		return stands
+	})
+	if len(own) == 0 {
+		return all
+	}
+	return own
+}
+
+// mentioned reports whether a name stands in a prompt more often than in the prompt without context, as a word of its own.
+func (x *extractor) mentioned(prompt, name string) bool {
+	return mentions(prompt, name) > mentions(x.base.text, name)
+}
+
+func mentions(text, name string) int {
+	if name == "" {
+		return 0
+	}
+	n := 0
+	for at := 0; ; {
+		i := strings.Index(text[at:], name)
+		if i < 0 {
+			return n
+		}
+		start, end := at+i, at+i+len(name)
+		before, _ := utf8.DecodeLastRuneInString(text[:start])
+		after, _ := utf8.DecodeRuneInString(text[end:])
+		if !isWordRune(before) && !isWordRune(after) {
+			n++
+		}
+		at = end
+	}
+}
+
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
+}
+
+func (x *extractor) holdsAny(requirement int, t matrix.Text) bool {
+	return slices.ContainsFunc(x.c.Evidence.Required[requirement].AnyOf, func(g matrix.Gold) bool { return x.holds(t, g.Span) })
+}
+
+// retrievedTexts maps the ids that a retrieval returned to the references of their texts.
+func (x *extractor) retrievedTexts(callKey string) map[string]string {
+	out := map[string]string{}
+	for i := range x.o.Retrievals {
+		if r := &x.o.Retrievals[i]; r.CallKey == callKey {
+			for _, h := range r.Candidates {
+				out[h.ID] = h.Text.Ref
+			}
+		}
+	}
+	return out
+}
+
+func joinPrompt(messages []matrix.PromptMessage) matrix.Text {
+	var b strings.Builder
+	for i, m := range messages {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(m.Text.Value)
+	}
+	return matrix.Text{Value: b.String()}
+}
+
+// mostlyIn reports whether at least three of four of the words stand in the sorted list.
+func mostlyIn(words, sorted []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	found := 0
+	for _, w := range words {
+		if _, ok := slices.BinarySearch(sorted, w); ok {
+			found++
+		}
+	}
+	return 4*found >= nearDuplicate*len(words)
+}

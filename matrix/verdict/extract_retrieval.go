@@ -1,0 +1,163 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+const (
+	nearDuplicate  = 3 // of 4: share of common words that makes two texts near duplicates
+	duplicateReach = 50
+)
+
+func (x *extractor) retrieval(r *matrix.Retrieval) RetrievalFeatures {
+	out := RetrievalFeatures{Cell: r.Cell}
+	for i := range x.c.Evidence.Required {
+		var p Place
+		for _, h := range r.Candidates {
+			if p.BySpan == 0 && x.serves(i, h.ID, h.Source, h.Text) {
+				p.BySpan, p.ID = h.Rank, h.ID
+			}
+			if p.BySource == 0 && x.named(i, h.ID, h.Source) {
+				p.BySource = h.Rank
+			}
+		}
+		for _, h := range r.Reranked {
+			if p.Reranked == 0 && x.serves(i, h.ID, h.Source, h.Text) {
+				p.Reranked = h.Rank
+			}
+		}
+		if p.ID == "" && p.BySource > 0 {
+			p.ID = r.Candidates[p.BySource-1].ID
+		}
+		if p.BySpan == 0 && r.Cell == matrix.CellC {
+			p.Shared = x.shared(i, r.QueryEffective)
+		}
+		out.Gold = append(out.Gold, p)
+	}
+	if r.Cell == matrix.CellC && x.c.HasGold() {
+		out.Duplicate = x.duplicates(r.Candidates[:min(len(r.Candidates), max(r.K, duplicateReach))])
+		for _, h := range r.Candidates {
+			if x.outdated(h.ID, h.Source, h.Revision) {
+				out.Outdated = append(out.Outdated, h.Rank)
+			}
+		}
+	}
+	for _, h := range r.PassedOn() {
+		if !x.c.As.Authorised(h.Access, h.Metadata) {
+			out.Forbidden = append(out.Forbidden, h.Rank)
+		}
+		if !admits(r.Filter, h) {
+			out.Filtered = append(out.Filtered, h.Rank)
+		}
+	}
+	return out
+}
+
+// outdated reports whether an item is one that the case declares to be superseded.
+func (x *extractor) outdated(id, source, revision string) bool {
+	return slices.ContainsFunc(x.c.Evidence.Distractors, func(d matrix.Distractor) bool {
+		return d.Kind == matrix.Superseded && (d.Source == id || d.Source == source) && (d.Revision == "" || revision == "" || d.Revision == revision)
+	})
+}
+
+// shared lists the words of a query that stand in a gold text, as a reader sees it; the whole query, where all of it does.
+func (x *extractor) shared(requirement int, query string) []string {
+	g := goldFor(&x.o.Store, requirement)
+	if g == nil || g.Text.Value == "" {
+		return nil
+	}
+	folded := strings.TrimFunc(FoldText(query).String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if folded != "" && strings.Contains(x.fold(g.Text).String(), folded) {
+		return []string{folded}
+	}
+	theirs := x.wordsOf(g.Text)
+	return slices.DeleteFunc(distinctWords(folded), func(w string) bool {
+		_, stands := slices.BinarySearch(theirs, w)
+		return !stands || len(w) < leastWord || slices.Contains(smallWords(), w)
+	})
+}
+
+// leastWord is the length from which a word may say something.
+const leastWord = 4
+
+func smallWords() []string {
+	return strings.Fields("about also does from have into must only over shall should some such than that their them then there these they this those " +
+		"very were what when where which while will with would your")
+}
+
+// admits evaluates the filter on the returned item itself, so that a store that filters otherwise is seen.
+func admits(filter matrix.Filter, h matrix.Hit) bool {
+	for _, c := range filter {
+		var have []string
+		switch c.Field {
+		case "id":
+			have = []string{h.ID}
+		case "source":
+			have = []string{h.Source}
+		case "revision":
+			have = []string{h.Revision}
+		case "access":
+			have = h.Access
+		default:
+			have = h.Metadata[c.Field]
+		}
+		shared := slices.ContainsFunc(have, func(v string) bool { return slices.Contains(c.AnyOf, v) })
+		if shared == c.Not {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *extractor) duplicates(hits []matrix.Hit) []int {
+	var out []int
+	for i := range hits {
+		mine := x.wordsOf(hits[i].Text)
+		if len(mine) == 0 {
+			continue
+		}
+		for j := range i {
+			if hits[i].Text.Ref == hits[j].Text.Ref || similar(mine, x.wordsOf(hits[j].Text)) {
+				out = append(out, hits[i].Rank)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// wordsOf returns the distinct words of a text, sorted.
+func (x *extractor) wordsOf(t matrix.Text) []string {
+	w, ok := x.words[t.Ref]
+	if !ok {
+		w = distinctWords(x.fold(t).String())
+		x.words[t.Ref] = w
+	}
+	return w
+}
+
+func distinctWords(s string) []string {
+	w := strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	slices.Sort(w)
+	return slices.Compact(w)
+}
+
+// similar reports whether two sorted word lists share at least three quarters of all their words.
+func similar(a, b []string) bool {
+	shared := 0
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			shared, i, j = shared+1, i+1, j+1
+		case a[i] < b[j]:
+			i++
+		default:
+			j++
+		}
+	}
+	return 4*shared >= nearDuplicate*(len(a)+len(b)-shared)
+}
