@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
