@@ -90,7 +90,7 @@ func (s space) letter(r rune) rune {
 			return r
 		}
 		return -1
-	case isWordRune(r):
+	case inWord(r):
 		return unicode.ToLower(r)
 	}
 	return -1

@@ -41,7 +41,7 @@ func (g *generator) Describe(ctx context.Context) (adapters.GeneratorInfo, error
 	return adapters.GeneratorInfo{Adapter: Name, Model: g.set.Model, Deterministic: deterministic, Local: true}, nil
 }
 
-// Generate answers. Tokens are words, here and for req.MaxTokens.
+// Generate answers. Tokens are what stands between spaces, here and for req.MaxTokens.
 func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) (adapters.GenerateResponse, error) {
 	if err := g.enter(ctx, "generate"); err != nil {
 		return adapters.GenerateResponse{}, err
@@ -73,7 +73,7 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 	if err := ctx.Err(); err != nil {
 		return adapters.GenerateResponse{}, fail("generate", adapters.KindCanceled, err)
 	}
-	out := countWords(resp.Text)
+	out := runs(inToken).count(resp.Text)
 	resp.OutputTokens = &out
 	return resp, nil
 }
@@ -125,7 +125,7 @@ func limit(text string, req adapters.GenerateRequest) (answer, finish string) {
 		}
 	}
 	if req.MaxTokens > 0 {
-		if head, cut := firstWords(text, req.MaxTokens); cut {
+		if head, cut := runs(inToken).first(text, req.MaxTokens); cut {
 			return head, adapters.FinishLength
 		}
 	}

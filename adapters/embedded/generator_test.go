@@ -146,7 +146,7 @@ func TestGeneratorContextTokensKeepsTheEnd(t *testing.T) {
 	short := asks(gold, "Which badge colour do guests have?")
 	want := 0
 	for _, m := range short.Messages {
-		want += len(words(m.Text))
+		want += len(strings.Fields(m.Text))
 	}
 	if resp := generate(t, g, short); *resp.InputTokens != want || *resp.OutputTokens != 8 {
 		t.Errorf("a short prompt: %d in, %d out, want %d and 8", *resp.InputTokens, *resp.OutputTokens, want)

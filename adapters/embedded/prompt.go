@@ -16,7 +16,7 @@ type block struct {
 type prompt struct {
 	blocks   []block
 	question string
-	tokens   int // words that were read
+	tokens   int // that were read
 }
 
 const questionMark = "Question:"
@@ -27,7 +27,7 @@ const questionMark = "Question:"
 func readPrompt(messages []adapters.Message, paragraphs bool) prompt {
 	var p prompt
 	for _, m := range messages {
-		p.tokens += countWords(m.Text)
+		p.tokens += runs(inToken).count(m.Text)
 		p.blocks = appendBlocks(p.blocks, m.Text, paragraphs)
 	}
 	p.question = findQuestion(messages)
@@ -121,11 +121,11 @@ func withoutRole(messages []adapters.Message, role string) []adapters.Message {
 	return kept
 }
 
-// lastTokens returns the end of the messages, n words in all, as a server does that cuts silently.
+// lastTokens returns the end of the messages, n tokens in all, as a server does that cuts silently.
 func lastTokens(messages []adapters.Message, n int) []adapters.Message {
 	kept := make([]adapters.Message, len(messages))
 	for i := len(messages) - 1; i >= 0; i-- {
-		text, count := lastWords(messages[i].Text, n)
+		text, count := runs(inToken).last(messages[i].Text, n)
 		kept[i] = adapters.Message{Role: messages[i].Role, Text: text}
 		n -= count
 	}

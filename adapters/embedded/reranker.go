@@ -87,7 +87,7 @@ func (r *reranker) result(wanted map[string]bool, document string) adapters.Rera
 	read := document
 	if r.set.MaxWords > 0 {
 		var cut bool
-		read, cut = firstWords(document, r.set.MaxWords)
+		read, cut = runs(inWord).first(document, r.set.MaxWords)
 		result.Truncated = cut && r.set.ReportsTruncation
 	}
 	if i := slices.IndexFunc(r.scored, func(key string) bool { return strings.HasPrefix(document, key) }); i >= 0 {
@@ -100,7 +100,7 @@ func (r *reranker) result(wanted map[string]bool, document string) adapters.Rera
 	if len(wanted) > 0 {
 		score = float64(shared(read, wanted, len(wanted))) / float64(len(wanted))
 	}
-	if r.set.ConstantOver > 0 && countWords(document) > r.set.ConstantOver {
+	if r.set.ConstantOver > 0 && runs(inWord).count(document) > r.set.ConstantOver {
 		score = 0.5
 	}
 	if r.set.Invert {

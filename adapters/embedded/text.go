@@ -25,14 +25,21 @@ func wordSet(list string) map[string]bool {
 // isStop reports whether the lower-case word is on the English stop list.
 func isStop(word string) bool { return stopWords[word] }
 
-func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+// runs is what a text is counted in: the runs of runes for which it holds.
+type runs func(rune) bool
 
-// eachWord calls yield for the bounds of each run of letters and digits in s, until yield returns false.
-func eachWord(s string, yield func(start, end int) bool) {
+// inWord holds in a word: a run of letters and digits.
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
+
+// inToken holds in a token of the generator: what stands between spaces, as a budget in words is counted.
+func inToken(r rune) bool { return !unicode.IsSpace(r) }
+
+// each calls yield for the bounds of each run in s, until yield returns false.
+func (in runs) each(s string, yield func(start, end int) bool) {
 	start := -1
 	for i, r := range s {
 		switch {
-		case isWordRune(r):
+		case in(r):
 			if start < 0 {
 				start = i
 			}
@@ -48,27 +55,17 @@ func eachWord(s string, yield func(start, end int) bool) {
 	}
 }
 
-// words returns the runs of letters and digits in s, lower-cased.
-func words(s string) []string {
-	var list []string
-	eachWord(s, func(start, end int) bool {
-		list = append(list, strings.ToLower(s[start:end]))
-		return true
-	})
-	return list
-}
-
-// countWords is len(words(s)) without making them.
-func countWords(s string) int {
+// count returns the number of runs in s.
+func (in runs) count(s string) int {
 	n := 0
-	eachWord(s, func(int, int) bool { n++; return true })
+	in.each(s, func(int, int) bool { n++; return true })
 	return n
 }
 
-// firstWords returns s up to the end of its word number n, and whether that left a word out.
-func firstWords(s string, n int) (head string, cut bool) {
+// first returns s up to the end of its run number n, and whether that left a run out.
+func (in runs) first(s string, n int) (head string, cut bool) {
 	count, end := 0, 0
-	eachWord(s, func(_, stop int) bool {
+	in.each(s, func(_, stop int) bool {
 		if count == n {
 			cut = true
 			return false
@@ -82,13 +79,16 @@ func firstWords(s string, n int) (head string, cut bool) {
 	return s[:end], true
 }
 
-// lastWords returns s from the beginning of its word number n from the end, and how many words that holds: n, or fewer
-// where s has fewer, and then it is all of s.
-func lastWords(s string, n int) (tail string, count int) {
+// last returns s from the beginning of its run number n from the end, and how many runs that holds: n, or fewer where s
+// has fewer, and then it is all of s.
+func (in runs) last(s string, n int) (tail string, count int) {
+	if n <= 0 {
+		return "", 0
+	}
 	inside := false
 	for end := len(s); end > 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:end])
-		if isWordRune(r) {
+		if in(r) {
 			inside = true
 		} else if inside {
 			inside = false
@@ -101,10 +101,17 @@ func lastWords(s string, n int) (tail string, count int) {
 	if inside {
 		count++
 	}
-	if n <= 0 {
-		return "", 0
-	}
 	return s, count
+}
+
+// words returns the runs of letters and digits in s, lower-cased.
+func words(s string) []string {
+	var list []string
+	runs(inWord).each(s, func(start, end int) bool {
+		list = append(list, strings.ToLower(s[start:end]))
+		return true
+	})
+	return list
 }
 
 // contentWords returns the distinct words of s that are not stop words, with singular and plural as one: the final "s"
@@ -112,7 +119,7 @@ func lastWords(s string, n int) (tail string, count int) {
 func contentWords(s string) []string {
 	var list []string
 	seen := map[string]bool{}
-	eachWord(s, func(start, end int) bool {
+	runs(inWord).each(s, func(start, end int) bool {
 		word := strings.ToLower(s[start:end])
 		if isStop(word) {
 			return true
@@ -136,7 +143,7 @@ func singular(word string) string {
 // shared counts the distinct words of wanted that stand in s, up to enough of them (0: all).
 func shared(s string, wanted map[string]bool, enough int) int {
 	found := map[string]bool{}
-	eachWord(s, func(start, end int) bool {
+	runs(inWord).each(s, func(start, end int) bool {
 		word := strings.ToLower(s[start:end])
 		if isStop(word) {
 			return true

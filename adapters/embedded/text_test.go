@@ -22,8 +22,8 @@ func TestWords(t *testing.T) {
 		if got := strings.Join(words(tt.text), " "); got != tt.want {
 			t.Errorf("words(%q) = %q, want %q", tt.text, got, tt.want)
 		}
-		if got := countWords(tt.text); got != len(words(tt.text)) {
-			t.Errorf("countWords(%q) = %d, want %d", tt.text, got, len(words(tt.text)))
+		if got := runs(inWord).count(tt.text); got != len(words(tt.text)) {
+			t.Errorf("the number of words in %q is %d, want %d", tt.text, got, len(words(tt.text)))
 		}
 	}
 }
@@ -37,28 +37,33 @@ func TestContentWords(t *testing.T) {
 	}
 }
 
-func TestFirstAndLastWords(t *testing.T) {
+func TestFirstAndLast(t *testing.T) {
 	t.Parallel()
 	const text = "  one, two — drei.\n"
-	for n, want := range map[int]struct {
+	for _, tt := range []struct {
+		name string
+		in   runs
+		n    int
 		head string
 		cut  bool
 		tail string
 		kept int
 	}{
-		0: {"", true, "", 0},
-		1: {"  one", true, "drei.\n", 1},
-		2: {"  one, two", true, "two — drei.\n", 2},
-		3: {text, false, "one, two — drei.\n", 3},
-		9: {text, false, text, 3},
+		{"words", inWord, 0, "", true, "", 0},
+		{"words", inWord, 1, "  one", true, "drei.\n", 1},
+		{"words", inWord, 2, "  one, two", true, "two — drei.\n", 2},
+		{"words", inWord, 3, text, false, "one, two — drei.\n", 3},
+		{"words", inWord, 9, text, false, text, 3},
+		{"tokens", inToken, 1, "  one,", true, "drei.\n", 1},
+		{"tokens", inToken, 2, "  one, two", true, "— drei.\n", 2},
+		{"tokens", inToken, 3, "  one, two —", true, "two — drei.\n", 3},
+		{"tokens", inToken, 9, text, false, text, 4},
 	} {
-		head, cut := firstWords(text, n)
-		if head != want.head || cut != want.cut {
-			t.Errorf("firstWords(%d) = %q, %v; want %q, %v", n, head, cut, want.head, want.cut)
+		if head, cut := tt.in.first(text, tt.n); head != tt.head || cut != tt.cut {
+			t.Errorf("first %d %s: %q, %v; want %q, %v", tt.n, tt.name, head, cut, tt.head, tt.cut)
 		}
-		tail, kept := lastWords(text, n)
-		if tail != want.tail || kept != want.kept {
-			t.Errorf("lastWords(%d) = %q, %d; want %q, %d", n, tail, kept, want.tail, want.kept)
+		if tail, kept := tt.in.last(text, tt.n); tail != tt.tail || kept != tt.kept {
+			t.Errorf("last %d %s: %q, %d; want %q, %d", tt.n, tt.name, tail, kept, tt.tail, tt.kept)
 		}
 	}
 }
