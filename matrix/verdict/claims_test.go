@@ -126,6 +126,15 @@ func TestClaimAlternates(t *testing.T) {
 		{"but", "30 days", "not 45 but 30 days", met},
 		{"another clause before", "30 days", "Managers are not covered; staff get 30 days.", met},
 		{"who are not", "30 days", "Employees who are not managers get 30 days.", met},
+		{"who do not", "30 days", "Staff who do not smoke get 30 days.", met},
+		{"who never", "30 days", "Staff who never smoke get 30 days.", met},
+		{"never", "30 days", "You never get 30 days.", negated},
+		{"do not usually", "30 days", "You do not usually get 30 days.", negated},
+		{"without exception", "30 days", "Without exception 30 days apply.", met},
+		{"without", "30 days", "It ends without 30 days notice.", negated},
+		{"not without", "30 days", "It does not end without 30 days notice.", met},
+		{"whether or not", "30 days", "whether or not you ask, it is 30 days", met},
+		{"a remark behind", "45 days", "It is 30 days, not 45 days.", negated},
 		{"not later than", "1 September 2026", "not later than 1 September 2026", met},
 		{"not before", "1 September 2026", "does not apply before 1 September 2026", met},
 		{"must not exceed", "30 days", "It must not exceed 30 days.", met},
@@ -137,6 +146,7 @@ func TestClaimAlternates(t *testing.T) {
 		{"an expression keeps case", `/Economy/`, "economy", missing},
 		{"an expression under a negation", `/30 days/`, "not 30 days", negated},
 		{"an expression with its own", `/not 30 days/`, "not 30 days", met},
+		{"an expression with its own behind an escape", `/\bnot\s30 days/`, "not 30 days", met},
 		{"an expression across a negation", `/applies.*2026/`, "It applies, but not from 2026", negated},
 	}
 	for _, tt := range tests {

@@ -34,7 +34,7 @@ var (
 		"remains", "becomes", "means", "equals")
 	bareVerbs = set("get", "receive", "have", "need", "pay", "apply", "take", "start")
 
-	// light words may stand between a bare "not" and what it governs: "not from the 1st".
+	// light words may stand between a bare "not" or "without" and what it governs: "not from the 1st".
 	light = set("the", "a", "an", "from", "on", "in", "at", "for", "of", "to", "by", "as", "about", "around", "approximately",
 		"exactly", "be", "within", "during", "with", "into", "any", "all", "every", "or", "always", "necessarily", "even", "yet")
 
@@ -81,15 +81,13 @@ func governs(tokens []token, i, at int, bareVerb bool) bool {
 	switch tokens[i].text {
 	case "no":
 		return at-i <= 3 && !(i+1 < at && subjects[tokens[i+1].text]) // "no it is 30 days" denies something else
-	case "without":
-		return true
-	}
-	if i > 0 && auxiliaries[tokens[i-1].text] {
-		// "who are not managers get 30 days": the verb behind starts anew. "do not get 30 days" does not.
-		return !(bareVerb && beForms[tokens[i-1].text])
-	}
-	if tokens[i].text != "not" {
-		return true
+	case "not", "without":
+		if i > 0 && auxiliaries[tokens[i-1].text] {
+			// "who are not managers get 30 days": the verb behind starts anew. "do not get 30 days" does not.
+			return !bareVerb || !beForms[tokens[i-1].text] && !relative(tokens, i-2)
+		}
+	default:
+		return !bareVerb || !relative(tokens, i-1)
 	}
 	for _, t := range tokens[i+1 : at] {
 		if t.kind == tokenWord && !light[t.text] {
@@ -97,6 +95,11 @@ func governs(tokens []token, i, at int, bareVerb bool) bool {
 		}
 	}
 	return true
+}
+
+// relative reports whether the token at i opens a clause about the noun before it.
+func relative(tokens []token, i int) bool {
+	return i >= 0 && (tokens[i].text == "who" || tokens[i].text == "that" || tokens[i].text == "which")
 }
 
 // untruth recognises "not true that" and "false that", with "that" at i.

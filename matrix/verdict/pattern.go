@@ -66,7 +66,7 @@ func newPattern(source string) (*pattern, error) {
 			return nil, fmt.Errorf("expression %q: %w", source, err)
 		}
 		p.expr = expr
-		p.negative = holdsNegator(tokenise(tokenText(inner)))
+		p.negative = holdsNegator(tokenise(tokenText(classEscape.ReplaceAllString(inner, " "))))
 		return p, nil
 	}
 	read := readProse(source)
@@ -80,6 +80,9 @@ func newPattern(source string) (*pattern, error) {
 	p.negative = holdsNegator(p.tokens)
 	return p, nil
 }
+
+// classEscape is \b, \s and the like, whose letter would be read as part of the word behind it.
+var classEscape = regexp.MustCompile(`\\[a-zA-Z]`)
 
 func expression(source string) (inner string, ok bool) {
 	if len(source) < 2 || source[0] != '/' || source[len(source)-1] != '/' {
