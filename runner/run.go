@@ -124,27 +124,31 @@ func start(ctx context.Context, l *experiments.Loaded, o Options) (_ *session, e
 func (s *session) each(ctx context.Context, cases []experiments.LoadedCase, drain <-chan struct{}, work func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(s.experiment.Limits.Concurrency)
-	drained := false
-	for i := range cases {
+	var left atomic.Bool
+	// start looks at the drain when a case has its turn, which may be long after it was queued.
+	start := func(i int) error {
 		select {
 		case <-drain:
-			drained = true
-		case <-ctx.Done():
+			left.Store(true)
+			return nil
 		default:
 		}
-		if drained || ctx.Err() != nil {
-			break
+		if err := ctx.Err(); err != nil {
+			return err
 		}
+		return work(ctx, i)
+	}
+	for i := range cases {
 		if i == 0 && s.deterministic {
-			if err := work(ctx, i); err != nil {
-				return errors.Join(err, group.Wait())
+			if err := start(i); err != nil {
+				return err
 			}
 			continue
 		}
-		group.Go(func() error { return work(ctx, i) })
+		group.Go(func() error { return start(i) })
 	}
 	err := group.Wait()
-	if err == nil && drained {
+	if err == nil && left.Load() {
 		return ErrDrained
 	}
 	return err
