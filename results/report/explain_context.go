@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"sort"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
@@ -167,4 +169,49 @@ func (x *explained) prompt(t *matrix.Trial, f *verdict.TrialFeatures) {
 	if len(parts) > 0 {
 		x.paragraph("prompt " + strings.Join(parts, ", "))
 	}
+	for _, g := range f.Gold {
+		if g.Packed >= 1 && g.Packed <= len(t.Packed) && !g.Prompt {
+			x.changed(t.Packed[g.Packed-1].Text.Value, t.Prompt)
+		}
+	}
+}
+
+// changed shows the first place at which a packed text and what the prompt made of it part.
+func (x *explained) changed(packed string, prompt []matrix.PromptMessage) {
+	const before, least = 24, 8 // runes in front of the place; fewer than least in common say nothing
+	best, start, within := 0, 0, ""
+	for _, m := range prompt {
+		if n, at := commonStart(packed, m.Text.Value); n > best {
+			best, start, within = n, at, m.Text.Value
+		}
+	}
+	if best < min(least, len(packed)) {
+		return
+	}
+	from := best
+	for i := 0; i < before && from > 0; i++ {
+		_, size := utf8.DecodeLastRuneInString(packed[:from])
+		from -= size
+	}
+	lead := ""
+	if from > 0 {
+		lead = "…"
+		if space := strings.IndexByte(packed[from:best], ' '); space >= 0 {
+			from += space + 1
+		}
+	}
+	x.line("     packed  " + fit(lead+packed[from:], x.width-15))
+	x.line("     prompt  " + fit(lead+within[start+from:], x.width-15))
+}
+
+// commonStart returns how much of the start of text stands in whole, and where.
+func commonStart(text, whole string) (n, at int) {
+	ends := make([]int, 0, len(text))
+	for i := range text {
+		ends = append(ends, i)
+	}
+	ends = append(ends, len(text))
+	first := sort.Search(len(ends), func(i int) bool { return !strings.Contains(whole, text[:ends[i]]) })
+	n = ends[max(first-1, 0)]
+	return n, strings.Index(whole, text[:n])
 }

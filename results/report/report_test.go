@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 )
@@ -132,5 +133,41 @@ func TestAFailedWriteIsReported(t *testing.T) {
 	t.Parallel()
 	if Run(brokenWriter{}, travelPolicy(), Options{}) == nil || Explain(brokenWriter{}, longHaul(), Options{}) == nil {
 		t.Error("no error")
+	}
+}
+
+func TestExplainShowsWhatThePromptMadeOfTheEvidence(t *testing.T) {
+	t.Parallel()
+	message := func(text string) []matrix.PromptMessage {
+		return []matrix.PromptMessage{{Role: "system", Text: matrix.NewText("Answer from the context.")}, {Role: "user", Text: matrix.NewText(text)}}
+	}
+	const packed = "When you are sick, call 0800 555 0147 before nine."
+	for _, tt := range []struct {
+		name   string
+		prompt []matrix.PromptMessage
+		want   []string
+	}{
+		{"replaced", message("Context:\n[s] When you are sick, call (removed) before nine.\n\nQuestion: who?"),
+			[]string{"     packed  When you are sick, call 0800 555 0147 before nine.\n", "     prompt  When you are sick, call (removed) before nine. "}},
+		{"cut", message("[s] When you are sick, call 0800"), []string{"     packed  …you are sick, call 0800 555 0147 before nine.\n", "     prompt  …you are sick, call 0800\n"}},
+		{"of other words", message("[s] s"), nil},
+		{"withheld", []matrix.PromptMessage{{Role: "user"}}, nil},
+	} {
+		b := longHaul()
+		a := &b.Observations.Trials[0]
+		a.Prompt, a.Packed[0].Text = tt.prompt, matrix.NewText(packed)
+		b.Features.Trials[0].Gold = []verdict.GoldPlace{{Packed: 1, PackedID: "c01"}}
+		var out bytes.Buffer
+		if err := Explain(&out, b, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range tt.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: %q is not in\n%s", tt.name, want, out.String())
+			}
+		}
+		if tt.want == nil && strings.Contains(out.String(), "     packed  ") {
+			t.Errorf("%s: nothing is to be compared, and is\n%s", tt.name, out.String())
+		}
 	}
 }
