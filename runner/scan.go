@@ -63,14 +63,15 @@ func (s *session) prove(ctx context.Context, cases []*matrix.Case) (*presence, e
 			p.others[d.Source] = adapters.Item{}
 		}
 	}
+	scanned := 0
 	report, err := s.store.Scan(ctx, adapters.ScanRequest{}, func(item adapters.Item) error {
 		p.see(item)
+		text := verdict.NewHaystack(item.Text)
 		for _, w := range spans {
-			w.see(item)
+			w.see(item, text)
 		}
-		if s.progress != nil {
-			s.progress.scanned(s.storeInfo.Count)
-		}
+		scanned++
+		s.progress.scanned(scanned)
 		return nil
 	})
 	p.scan = matrix.ScanFacts{Scanned: report.Scanned, Counted: report.Counted, Complete: err == nil && report.Scanned == report.Counted}
@@ -107,9 +108,9 @@ func (p *presence) see(item adapters.Item) {
 	}
 }
 
-func (w *wanted) see(item adapters.Item) {
+func (w *wanted) see(item adapters.Item, text *verdict.Haystack) {
 	mine := item.Source == w.gold.Source || item.ID == w.gold.Source
-	m := w.span.Match(item.Text)
+	m := w.span.In(text)
 	switch {
 	case m.Exact:
 		w.facts.Exact = append(w.facts.Exact, item.ID)
@@ -176,8 +177,9 @@ func (s *session) lookElsewhere(ctx context.Context, spans []*wanted) error {
 			continue
 		}
 		_, err := s.store.Scan(ctx, adapters.ScanRequest{Collection: collection}, func(item adapters.Item) error {
+			text := verdict.NewHaystack(item.Text)
 			for _, w := range missing {
-				if m := w.span.Match(item.Text); m.Exact || m.Folded {
+				if m := w.span.In(text); m.Exact || m.Folded {
 					w.facts.Elsewhere = append(w.facts.Elsewhere, fmt.Sprintf("%s (as %s)", collection, item.ID))
 				}
 			}
