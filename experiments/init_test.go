@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,7 @@ import (
 // embedded stands for the adapter that the scaffold names.
 func withEmbedded(t testing.TB) Options {
 	s := schemas(t)
-	s["store"]["embedded"], s["generator"]["embedded"] = s["store"]["plain"], s["generator"]["plain"]
+	s["store"]["embedded"], s["generator"]["embedded"] = s["store"]["plain"], json.RawMessage(`{"type": "object"}`)
 	return Options{Schemas: s}
 }
 

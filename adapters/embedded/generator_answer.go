@@ -61,6 +61,9 @@ func (g *generator) fromContext(p prompt) (string, bool) {
 	if !ok {
 		return "", false
 	}
+	if g.set.Quotes == quotesChunk {
+		return g.cite(b.text, b.id), true
+	}
 	return g.cite(bestSentence(b.text, wanted), b.id), true
 }
 

@@ -16,6 +16,7 @@ type generatorSettings struct {
 	Prefers        string         `json:"prefers"`
 	Reads          string         `json:"reads"`
 	Paragraphs     bool           `json:"paragraphs"`
+	Quotes         string         `json:"quotes"`
 	MinOverlap     int            `json:"min_overlap"`
 	Spots          []string       `json:"spots"`
 	SpotsAll       bool           `json:"spots_all"`
@@ -65,6 +66,9 @@ const (
 	readsAll   = "all"
 	readsFirst = "first"
 	readsLast  = "last"
+
+	quotesSentence = "sentence"
+	quotesChunk    = "chunk"
 )
 
 func defaultGenerator() generatorSettings {
@@ -73,6 +77,7 @@ func defaultGenerator() generatorSettings {
 		Anchored:   true,
 		Prefers:    prefersFirst,
 		Reads:      readsAll,
+		Quotes:     quotesSentence,
 		MinOverlap: 2,
 		Unable:     unableRefuse,
 		Invents:    "The answer is 42.",
@@ -101,6 +106,7 @@ func (s *generatorSettings) check() error {
 	}{
 		{"prefers", s.Prefers, []string{prefersFirst, prefersLast, prefersBest, prefersOld}},
 		{"reads", s.Reads, []string{readsAll, readsFirst, readsLast}},
+		{"quotes", s.Quotes, []string{quotesSentence, quotesChunk}},
 		{"unable", s.Unable, []string{unableRefuse, unableInvent}},
 		{"drops_role", s.DropsRole, []string{"", "system", "user", "assistant"}},
 	} {

@@ -73,6 +73,7 @@ func TestGeneratorSwitches(t *testing.T) {
 		{"reads first", `{"reads": "first"}`, "[a] Trains are free.\n[b] Meals cost 40.", "meals cost?", "I don't know."},
 		{"reads last", `{"reads": "last"}`, "[a] Meals cost 40.\n[b] Trains are free.", "meals cost?", "I don't know."},
 		{"reads last finds it there", `{"reads": "last"}`, "[a] Meals cost 40.\n[b] Meals cost 50.", "meals cost?", "Meals cost 50. [b]"},
+		{"quotes chunk", `{"quotes": "chunk"}`, "[a] Trains are free.\n[b] Meals cost 40. Ask before.", "meals cost?", "Meals cost 40. Ask before. [b]"},
 		{"an empty line ends a block", `{}`, "[a] About trips.\n\nMeals cost 40.", "meals cost?", "I don't know."},
 		{"paragraphs", `{"paragraphs": true}`, "[a] About trips.\n\nMeals cost 40.", "meals cost?", "Meals cost 40. [a]"},
 		{"spots", `{"spots": ["nowhere", "free", "six hours"]}`, cabins, "anything", "Trains are free. [c09]"},
