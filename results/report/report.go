@@ -16,7 +16,7 @@ import (
 const (
 	manyCases     = 60 // from here on passing cases are counted and not listed
 	maxIDWidth    = 36
-	maxLabelWidth = 24 // a longer label moves the text of its own line only
+	maxLabelWidth = 30 // a longer label moves the text of its own line only
 	maxNamed      = 5  // cases named in one line
 	maxName       = 48 // of stage/label
 	maxStage      = 16
