@@ -282,8 +282,8 @@ type FilterControl struct {
 // RerankControl is what the reranker made of the query itself against an unrelated text, and of the gold item on its own
 // against the score that the same item got in the list.
 type RerankControl struct {
-	QueryScore Decimal  `json:"query_score"`
-	OtherScore Decimal  `json:"other_score"`
+	QueryScore Decimal  `json:"query_score,omitempty"`
+	OtherScore Decimal  `json:"other_score,omitempty"`
 	QueryFirst bool     `json:"query_first"`
 	GoldID     string   `json:"gold_id,omitempty"` // a gold item that went into the rerank
 	GoldAlone  *Decimal `json:"gold_alone,omitempty"`

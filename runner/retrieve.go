@@ -388,7 +388,7 @@ func (r *caseRun) isGold(requirement int, id, source string, text matrix.Text) b
 		}
 		want := r.c.Evidence.Required[requirement].AnyOf[g.Alternative]
 		holds := slices.Contains(g.Exact, id) || slices.Contains(g.Folded, id) || text.Value != "" && strings.Contains(text.Value, want.Span)
-		if holds && (want.Source == id || want.Source == source || slices.Contains(verdict.Moved(g, want), id) || text.Ref != "" && text.Ref == g.Text.Ref) {
+		if holds && (want.Source == id || want.Source == source || slices.Contains(verdict.Moved(g, want), id) || verdict.SameBody(g, text)) {
 			return true
 		}
 	}

@@ -156,7 +156,7 @@ func (x *extractor) serves(requirement int, id, source string, text matrix.Text)
 		if !x.holds(text, want.Span) && (text.Ref != "" || !slices.Contains(g.Exact, id) && !slices.Contains(g.Folded, id)) {
 			continue
 		}
-		if names(want, id, source) || x.o.Store.Scan.Complete && slices.Contains(Moved(g, want), id) || text.Ref != "" && text.Ref == g.Text.Ref {
+		if names(want, id, source) || x.o.Store.Scan.Complete && slices.Contains(Moved(g, want), id) || SameBody(g, text) {
 			return true
 		}
 	}
@@ -176,6 +176,14 @@ func Moved(g *matrix.GoldFacts, want matrix.Gold) []string {
 		return nil
 	}
 	return slices.Concat(g.Exact, g.Folded)
+}
+
+// SameBody reports whether a text is the gold text, or the text of a stored item of the gold's source that holds the span:
+// then it is as good as the gold, whatever id it is shown under.
+func SameBody(g *matrix.GoldFacts, text matrix.Text) bool {
+	return text.Ref != "" && (text.Ref == g.Text.Ref || slices.ContainsFunc(g.Items, func(i matrix.GoldItem) bool {
+		return i.Text.Ref == text.Ref && (slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID))
+	}))
 }
 
 // distinctive reports whether a span is too long to stand in two texts by chance.

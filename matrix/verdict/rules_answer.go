@@ -102,7 +102,7 @@ func generateRules() []Rule {
 			func(x *facts, b bool) finding {
 				cell := x.cells[cellOf(b)]
 				return when(cell.some(func(f *TrialFeatures) bool {
-					return claimIn(f, ClaimMet) != "" && claimIn(f, ClaimMissing) != ""
+					return x.statesFact(f) && claimIn(f, ClaimMissing) != ""
 				}), fmt.Sprintf("%s leaves out claim %s", cellOf(b), firstClaim(cell, ClaimMissing)))
 			}),
 		rule("distracted", "With the evidence alone the answer is right; other items in the context lead it away.",
@@ -171,6 +171,14 @@ func distracted(x *facts, b bool) finding {
 		return f
 	}
 	return no
+}
+
+// statesFact reports whether an answer states one of the required facts. What must not be stated, and what must be cited, is
+// no fact: an answer that says nothing of the matter meets the one, and any quotation may meet the other.
+func (x *facts) statesFact(f *TrialFeatures) bool {
+	return slices.ContainsFunc(f.Claims, func(r ClaimResult) bool {
+		return r.State == ClaimMet && slices.ContainsFunc(x.c.Claims, func(c matrix.Claim) bool { return c.ID == r.ID && len(c.Any) > 0 })
+	})
 }
 
 func claimIn(f *TrialFeatures, state ClaimState) string {

@@ -16,6 +16,8 @@ type Options struct {
 	Color bool
 	Width int  // columns; 0: 100
 	All   bool // Run lists every case, however many pass
+	// Results is the folder that the commands it names must be told; "" is the default one.
+	Results string
 }
 
 const (
@@ -31,13 +33,14 @@ type page struct {
 	width  int
 	labels int // columns of a label
 	color  bool
+	folder string // of the results, for commands; "" is the default
 }
 
 func newPage(o Options, labels int) *page {
 	if o.Width <= 0 {
 		o.Width = defaultWidth
 	}
-	return &page{width: max(o.Width, minWidth), labels: labels, color: o.Color}
+	return &page{width: max(o.Width, minWidth), labels: labels, color: o.Color, folder: o.Results}
 }
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")

@@ -263,7 +263,11 @@ func (p *page) runEnd(s *results.Summary) {
 		p.unwrapped("bundles", Safe(strings.TrimSuffix(s.Bundles, "/")+"/"))
 	}
 	if next := worthExplaining(s); next != "" {
-		p.unwrapped("next", p.bold("culprit explain "+shellWord(next)))
+		command := "culprit explain "
+		if p.folder != "" {
+			command += "--results " + shellWord(p.folder) + " "
+		}
+		p.unwrapped("next", p.bold(command+shellWord(next)))
 	}
 }
 
@@ -346,5 +350,5 @@ func shellWord(id string) string {
 	if plain && id != "" && !strings.HasPrefix(id, "-") {
 		return id
 	}
-	return "-- '" + strings.ReplaceAll(Safe(id), "'", `'\''`) + "'"
+	quoted := "'" + strings.ReplaceAll(Safe(id), "'", `'\''`) + "'"
 }
