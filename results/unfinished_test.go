@@ -29,7 +29,7 @@ func TestUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close() //nolint:errcheck // closed below; here for a failing test
+	defer e.Close()
 	w, err := e.Case(&matrix.Case{ID: "live", Query: "q"}, "", "")
 	if err != nil {
 		t.Fatal(err)

@@ -265,7 +265,7 @@ func (p *page) runEnd(s *results.Summary) {
 	if next := worthExplaining(s); next != "" {
 		command := "culprit explain "
 		if p.folder != "" {
-			command += "--results " + shellWord(p.folder) + " "
+			command += "--results=" + strings.TrimPrefix(shellWord(p.folder), "-- ") + " "
 		}
 		p.unwrapped("next", p.bold(command+shellWord(next)))
 	}
@@ -350,5 +350,5 @@ func shellWord(id string) string {
 	if plain && id != "" && !strings.HasPrefix(id, "-") {
 		return id
 	}
-	quoted := "'" + strings.ReplaceAll(Safe(id), "'", `'\''`) + "'"
+	return "-- '" + strings.ReplaceAll(Safe(id), "'", `'\''`) + "'"
 }
