@@ -63,7 +63,7 @@ const (
 func (a *app) main(ctx context.Context, args []string) int {
 	answer := &sticky{w: a.out.Writer}
 	a.out.Writer = answer
-	root := a.root()
+	root := a.root() //nolint:contextcheck // a command gets its context when it runs; local files are read without one
 	a.json = asksForJSON(args)
 	root.SetArgs(args)
 	root.SetOut(a.out)
@@ -169,7 +169,11 @@ func (a *app) width() int {
 	return min(max(a.out.width, minWidth), maxWidth)
 }
 
-// drawing says how a screen is drawn.
-func (a *app) drawing() report.Options {
-	return report.Options{Color: a.out.terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb", Width: a.width()}
+// drawing says how a screen about a folder of results is drawn.
+func (a *app) drawing(results string) report.Options {
+	o := report.Options{Color: a.out.terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb", Width: a.width()}
+	if results != defaultResults {
+		o.Results = results
+	}
+	return o
 }

@@ -80,7 +80,7 @@ func (a *app) explain(o explainOptions) error {
 	if a.json {
 		return a.writeJSON(bundle.Evaluation)
 	}
-	return report.Explain(a.out, bundle, a.drawing())
+	return report.Explain(a.out, bundle, a.drawing(o.results))
 }
 
 // notFound says what could have been meant.
@@ -131,7 +131,7 @@ func (a *app) report(o reportOptions) error {
 	if a.json {
 		return a.writeJSON(summary)
 	}
-	drawing := a.drawing()
+	drawing := a.drawing(o.results)
 	drawing.All = o.all
 	return report.Run(a.out, summary, drawing)
 }

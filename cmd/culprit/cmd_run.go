@@ -51,7 +51,7 @@ the second cancels them.`,
 }
 
 func (a *app) run(ctx context.Context, o runOptions) error {
-	loaded, err := a.load(o.path, o.loading)
+	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (a *app) showRun(s *results.Summary, folder string) error {
 	case len(s.Cases) == 0:
 		return nil
 	}
-	return report.Run(a.out, s, a.drawing())
+	return report.Run(a.out, s, a.drawing(folder))
 }
 
 // early says of a run that ended before its last case what is kept, and how to go on.

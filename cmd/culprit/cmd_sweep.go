@@ -25,21 +25,23 @@ type sweepOptions struct {
 }
 
 func (a *app) sweepCommand() *cobra.Command {
-	var o sweepOptions
+	o := sweepOptions{path: "."}
 	c := &cobra.Command{
-		Use:     "sweep <experiment>",
+		Use:     "sweep [experiment]",
 		GroupID: groupStudy,
 		Short:   "Judge cases again at other cutoffs and budgets",
 		Long: `Run cases at every pair of cutoff k and context budget and show how the verdict moves: a
 larger k may only push the break from the search into the assembly. Searches that several points
-share are made once. Nothing is written.
+share are made once. Nothing is written. The experiment is by default that of the current folder.
 
 Without --k and --budget, steps up from the experiment's own values are taken.`,
 		Example: `  culprit sweep experiments/examples/travel-policy --case long-haul-cabin
   culprit sweep staging.yaml --case leave-policy-014 --k 5,10,20 --budget "1500 tokens,3000 tokens"`,
-		Args: between(1, 1, "one experiment"),
+		Args: between(0, 1, "at most one experiment"),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.path = args[0]
+			if len(args) == 1 {
+				o.path = args[0]
+			}
 			return a.sweep(c.Context(), o)
 		},
 	}
@@ -62,7 +64,7 @@ type sweep struct {
 }
 
 func (a *app) sweep(ctx context.Context, o sweepOptions) error {
-	loaded, err := a.load(o.path, o.loading)
+	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}

@@ -266,7 +266,7 @@ func TestFullDevice(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	defer device.Close() //nolint:errcheck // nothing can be written to it
+	defer device.Close()
 	p := start(t, t.TempDir(), device, "version")
 	if code := p.wait(t); code != exitInternal || !strings.Contains(p.stderr.String(), "writing the answer: ") {
 		t.Errorf("exit code %d, standard error %q", code, p.stderr.String())
