@@ -28,6 +28,10 @@ func main() {
 		fmt.Fprintf(os.Stderr, "check takes no arguments, only flags: %q\n", flag.Args())
 		os.Exit(2)
 	}
+	if *short && *mustRace {
+		fmt.Fprintln(os.Stderr, "check: --short leaves out what --must-race asks for")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	c.all(ctx, *short, *mustRace)
 	stop()
