@@ -71,7 +71,7 @@ func (a *app) run(ctx context.Context, o runOptions) error {
 	progress.clear()
 	if summary == nil {
 		if ctx.Err() != nil {
-			err = fmt.Errorf("cancelled before the first case: %w", context.Canceled)
+			err = stopped{"cancelled before the first case", context.Canceled}
 		}
 		return err
 	}

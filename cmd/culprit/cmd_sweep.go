@@ -82,7 +82,7 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 	points, err := runner.Sweep(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Progress: progress.runner()}, grid)
 	progress.clear()
 	if ctx.Err() != nil {
-		return fmt.Errorf("cancelled; a sweep keeps nothing: %w", context.Canceled)
+		return stopped{"cancelled; a sweep keeps nothing", context.Canceled}
 	}
 	if err != nil {
 		return err

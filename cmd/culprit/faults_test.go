@@ -217,6 +217,21 @@ func TestSecondInterruptCancels(t *testing.T) {
 	isIn(t, "standard error", p.stderr.String(), `{"warning":{"message":"interrupted`, `{"error":{"message":"cancelled\n1 of 3 cases are finished`, `--case two --case three","exit":130}}`)
 }
 
+// A sweep keeps nothing, so the first interrupt ends it.
+func TestInterruptedSweep(t *testing.T) {
+	t.Parallel()
+	dir := slow(t, "60s")
+	p := start(t, dir, nil, "sweep", "slow.yaml", "--case", "two", "--json")
+	p.appear(t, filepath.Join(dir, "cache/*.sqlite"))
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if code := p.wait(t); code != exitInterrupted || p.stdout.Len() > 0 {
+		t.Errorf("exit code %d, want %d; standard output %q", code, exitInterrupted, p.stdout.String())
+	}
+	isIn(t, "standard error", p.stderr.String(), `{"error":{"message":"cancelled; a sweep keeps nothing","exit":130}}`)
+}
+
 func TestKilledRun(t *testing.T) {
 	t.Parallel()
 	dir := slow(t, "60s")
