@@ -32,12 +32,12 @@ func (x *facts) finish() {
 }
 
 func held(expect matrix.Expectation, c, base *cellFacts) matrix.Answer {
-	if c.result.Scored == 0 {
+	if !c.usable() {
 		return matrix.Unknown
 	}
 	switch expect {
 	case matrix.ExpectInvariant:
-		if base.result.Scored == 0 {
+		if !base.usable() {
 			return matrix.Unknown
 		}
 		return boolAnswer(c.passes() == base.passes())

@@ -83,7 +83,7 @@ func walk(x *facts) *walker {
 func (w *walker) judgeable() string {
 	a := w.cells[matrix.CellA]
 	switch {
-	case a.result.Scored == 0, a.passes(), w.unstableIndex(), w.tooManyErrors(a), len(w.defects) > 0 && w.c.Expect != matrix.ExpectAnswer:
+	case !a.usable(), a.passes(), w.unstableIndex(), len(w.defects) > 0 && w.c.Expect != matrix.ExpectAnswer:
 		return "A"
 	}
 	return ""
@@ -92,12 +92,6 @@ func (w *walker) judgeable() string {
 func (w *walker) unstableIndex() bool {
 	s := w.o.Store
 	return s.Fingerprint != "" && s.FingerprintAfter != "" && s.Fingerprint != s.FingerprintAfter
-}
-
-// tooManyErrors applies the rule of STATISTICS 0: more than 5 % errors make every verdict that uses the cell inconclusive.
-func (w *walker) tooManyErrors(c *cellFacts) bool {
-	lost := c.result.Failed + c.result.Unscored
-	return lost > 0 && 20*lost > c.result.Scored+lost
 }
 
 func (w *walker) ask(r *Rule) bool {
@@ -178,7 +172,7 @@ func (w *walker) decide() {
 	case w.unstableIndex():
 		w.outcome = Inconclusive
 		w.missing = append(w.missing, "index: it changed during the run; run again when it is at rest")
-	case w.tooManyErrors(a):
+	case !a.usable():
 		w.outcome = Inconclusive
 		w.missing = append(w.missing, w.environment())
 	case a.passes():
@@ -202,7 +196,7 @@ func (w *walker) undecided() {
 	case len(w.missing) > 0:
 	case len(w.gold) == 0 && w.c.Expect == matrix.ExpectAnswer:
 		w.missing = append(w.missing, "evidence: the case names no required evidence, so no stage can be tested")
-	case w.allInPrompt() && (b == nil || b.result.Scored == 0):
+	case w.allInPrompt() && !b.usable():
 		w.missing = append(w.missing, "generate: B was not scored, so the generator cannot be told from the context: "+w.cellReason(b))
 	case slices.ContainsFunc(w.gold, func(g *goldState) bool { return g.lost == notSeen }):
 		w.missing = append(w.missing, "retrieve: the production retrieval was not observed")

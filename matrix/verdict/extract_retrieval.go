@@ -77,15 +77,16 @@ func (x *extractor) shared(requirement int, query string) []string {
 	theirs := x.wordsOf(g.Text)
 	return slices.DeleteFunc(distinctWords(folded), func(w string) bool {
 		_, stands := slices.BinarySearch(theirs, w)
-		return !stands || len(w) < leastWord || slices.Contains(smallWords(), w)
+		return !stands || len(w) < leastWord && !strings.ContainsAny(w, "0123456789") || len(w) < 2 || slices.Contains(smallWords(), w)
 	})
 }
 
-// leastWord is the length from which a word may say something.
-const leastWord = 4
+// leastWord is the length from which a word may say something; a code such as k9 may be shorter.
+const leastWord = 3
 
 func smallWords() []string {
-	return strings.Fields("about also does from have into must only over shall should some such than that their them then there these they this those " +
+	return strings.Fields("all and any are but can did for get had has her his how its may not off one our out see she the too use was who why you " +
+		"about also does from have into must only over shall should some such than that their them then there these they this those " +
 		"very were what when where which while will with would your")
 }
 

@@ -56,10 +56,18 @@ type cellFacts struct {
 	allF     []*TrialFeatures
 }
 
-func (c *cellFacts) passes() bool {
-	return c != nil && c.result.Scored > 0 && 5*c.result.Pass >= 4*c.result.Scored
+// usable reports whether the cell may decide anything. More than 5 % of errors and blocks make every verdict that uses it
+// inconclusive.
+func (c *cellFacts) usable() bool {
+	if c == nil || c.result.Scored == 0 {
+		return false
+	}
+	lost := c.result.Failed + c.result.Unscored
+	return 20*lost <= c.result.Scored+lost
 }
-func (c *cellFacts) fails() bool { return c != nil && c.result.Scored > 0 && !c.passes() }
+
+func (c *cellFacts) passes() bool { return c.usable() && 5*c.result.Pass >= 4*c.result.Scored }
+func (c *cellFacts) fails() bool  { return c.usable() && 5*c.result.Pass < 4*c.result.Scored }
 func (c *cellFacts) mixed() bool {
 	return c != nil && c.result.Pass > 0 && c.result.Pass < c.result.Scored
 }
@@ -164,6 +172,9 @@ func (x *facts) newGold(requirement int) *goldState {
 		return g
 	}
 	g.place = x.found.Gold[requirement]
+	if g.place.BySpan > 0 {
+		g.inStore = matrix.Yes // what the search returns is stored, however far the scan came
+	}
 	production := x.production()
 	if production != nil {
 		g.packed = production.Gold[requirement]

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -18,27 +19,28 @@ func retrieveRules() []Rule {
 			},
 		}
 	}
-	removed := func(label string, cell matrix.CellID, applies func(*facts) bool, what, says, decides, first, wasted string) Rule {
+	// hides: what is removed keeps items out whatever their rank, so a gold that comes back at any rank was hidden by it.
+	removed := func(label string, cell matrix.CellID, hides bool, applies func(*facts, *goldState) bool, what, says, decides, first, wasted string) Rule {
 		return rule(label, says, decides, first, wasted, func(x *facts, g *goldState) finding {
-			if !applies(x) {
+			if !applies(x, g) {
 				return no
 			}
 			rank, passed, seen := x.probe(cell, g)
 			switch {
 			case !seen:
 				return unknown("the same search " + what + " (" + string(cell) + ")")
-			case !passed:
+			case !passed && !(hides && g.place.BySpan == 0 && rank > 0):
 				return no
 			}
 			return yes(fmt.Sprintf("gold %s: %s in production, rank %d of k = %d %s", g.source, rankOrAbsent(g.place.BySpan), rank, x.search.K, what))
 		})
 	}
 	return []Rule{
-		removed("query-altered", matrix.ProbeAsTyped, func(x *facts) bool { return x.search.QueryEffective != x.search.Query },
+		removed("query-altered", matrix.ProbeAsTyped, false, func(x *facts, _ *goldState) bool { return x.search.QueryEffective != x.search.Query },
 			"with the question as typed", "What is searched for is not what was asked: the query was rewritten on the way, and the rewriting loses the evidence.",
 			"the same search with the question as typed", "look at the query as the store received it; mend the rewriting or the composition",
 			"index and embedding work: the question as typed finds the evidence"),
-		removed("filtered-out", matrix.ProbeNoFilter, func(x *facts) bool { return len(x.search.Filter) > 0 },
+		removed("filtered-out", matrix.ProbeNoFilter, true, func(x *facts, _ *goldState) bool { return len(x.search.Filter) > 0 },
 			"without the filter", "The evidence would be found, but the filter removes it.",
 			"the same search without the filter", "compare the item's stored fields with the filter's values and types",
 			"ranking and embedding work: the item is never considered"),
@@ -53,11 +55,11 @@ func retrieveRules() []Rule {
 				}
 				return yes(fmt.Sprintf("gold %s: rank %d, with %d items ahead that the filter does not admit: %s", g.source, g.place.BySpan, ahead, ranksOf(x.search, x.found.Filtered)))
 			}),
-		removed("below-threshold", matrix.ProbeNoThreshold, func(x *facts) bool { return x.search.Threshold != nil },
+		removed("below-threshold", matrix.ProbeNoThreshold, false, func(x *facts, g *goldState) bool { return x.search.Threshold != nil && g.place.BySpan == 0 },
 			"without the threshold", "The evidence is scored below the threshold and is not returned.",
 			"the same search without the threshold", "lower the threshold, or measure it on known pairs first",
 			"a larger k: the threshold cuts before it"),
-		removed("approximate-miss", matrix.ProbeExact, func(x *facts) bool { return !x.keyword() && !x.search.Exact },
+		removed("approximate-miss", matrix.ProbeExact, false, approximated,
 			"with an exact search", "The approximate index misses the evidence; an exact search finds it.",
 			"the same search, exact", "raise the search effort of the index, or rebuild it",
 			"embedding and query work: the vector is near enough"),
@@ -99,6 +101,12 @@ func retrieveRules() []Rule {
 	}
 }
 
+// approximated reports whether an exact search may rank the gold better. One that has a rank among vectors alone is not
+// missed: exactness can only bring more items ahead of it.
+func approximated(x *facts, g *goldState) bool {
+	return !x.keyword() && !x.search.Exact && (g.place.BySpan == 0 || x.search.Mode == matrix.ModeHybrid)
+}
+
 func rankOrAbsent(rank int) string {
 	if rank == 0 {
 		return "not returned"
@@ -120,8 +128,11 @@ func aheadOf(ranks []int, rank int) int {
 func vocabularyMiss(x *facts, g *goldState) finding {
 	ranked := len(x.search.Candidates)
 	if g.place.BySpan == 0 {
-		if ranked >= x.search.Depth {
-			return no // it may stand below the depth
+		if rank, _ := x.elsewhere(g); rank > 0 || ranked >= x.search.Depth {
+			return no // it has a rank, or it may stand below the depth
+		}
+		if cuts := x.cuts(); len(cuts) > 1 && (!x.keyword() || len(g.place.Shared) > 0) {
+			return unknown("the search without " + strings.Join(cuts, " and ") + " at once: removing one of them does not bring the gold back")
 		}
 		says := fmt.Sprintf("gold %s: in the store, shares no term with the query; %d items were ranked, it was not", g.source, ranked)
 		if len(g.place.Shared) > 0 {
@@ -149,7 +160,35 @@ func quotedTexts(texts []string) string {
 	return quoted(out)
 }
 
+// cuts lists what may keep an item out of the ranking although the search knows it.
+func (x *facts) cuts() []string {
+	var out []string
+	if len(x.search.Filter) > 0 {
+		out = append(out, "the filter")
+	}
+	if x.search.Threshold != nil {
+		out = append(out, "the threshold")
+	}
+	if !x.keyword() && !x.search.Exact {
+		out = append(out, "the approximation")
+	}
+	return out
+}
+
+// elsewhere returns the rank of the gold in a probe that removes what has no influence on the ranks ahead, with its name.
+func (x *facts) elsewhere(g *goldState) (int, matrix.CellID) {
+	for _, cell := range []matrix.CellID{matrix.ProbeNoThreshold, matrix.ProbeExact} {
+		if rank, _, _ := x.probe(cell, g); rank > 0 {
+			return rank, cell
+		}
+	}
+	return 0, ""
+}
+
 func belowCutoff(x *facts, g *goldState) finding {
+	if rank, cell := x.elsewhere(g); g.place.BySpan == 0 && rank > 0 {
+		return yes(fmt.Sprintf("gold %s: not returned in production, and rank %d of k = %d in %s, so the cutoff would cut it all the same", g.source, rank, x.search.K, cell))
+	}
 	if g.place.BySpan == 0 {
 		return yes(fmt.Sprintf("gold %s: below rank %d, the depth of the recorded ranking; cutoff %d", g.source, x.search.Depth, x.search.K))
 	}
