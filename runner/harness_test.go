@@ -50,7 +50,12 @@ func load(t *testing.T, file string, c change) *experiments.Loaded {
 // judging it again must give the same bytes.
 func run(t *testing.T, loaded *experiments.Loaded) map[string]*results.Bundle {
 	t.Helper()
-	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry(t), Out: t.TempDir(), CacheDir: t.TempDir()})
+	return runWith(t, loaded, registry(t))
+}
+
+func runWith(t *testing.T, loaded *experiments.Loaded, registry *adapters.Registry) map[string]*results.Bundle {
+	t.Helper()
+	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatalf("%s: %v", loaded.Path, err)
 	}
