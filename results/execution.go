@@ -27,6 +27,7 @@ const (
 	summaryFile   = "execution.json"
 	bundleSuffix  = ".bundle"
 	nonceAttempts = 4096
+	claims        = 64
 )
 
 // Execution is one invocation over an experiment, as it is written: its bundles stand in <out>/<id>/, unfinished work in
@@ -69,23 +70,46 @@ func (e *Execution) claim(name string, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	nonce := make([]byte, 16)
-	for range nonceAttempts {
-		if _, err := rand.Read(nonce); err != nil {
+	var last ExecutionID
+	if len(earlier) > 0 && strings.HasPrefix(string(earlier[0]), at.UTC().Format(stampLayout)) {
+		last = earlier[0]
+	}
+	for range claims {
+		id, err := idBehind(last, name, at)
+		if err != nil {
 			return err
 		}
-		id := newExecutionID(name, at, nonce)
-		if len(earlier) > 0 && strings.HasPrefix(string(earlier[0]), at.UTC().Format(stampLayout)) && id <= earlier[0] {
-			continue
-		}
-		err := e.root.Mkdir(string(id), 0o700)
+		err = e.root.Mkdir(string(id), 0o700)
 		if errors.Is(err, os.ErrExist) {
+			last = id // another process was faster
 			continue
 		}
 		e.id = id
 		return err
 	}
 	return fmt.Errorf("too many executions began in this second: try again")
+}
+
+// idBehind returns an id of the second of at, behind last where that is not "". It is the nearest of many, so that thousands
+// fit behind each other; where none fits any more, it is of the next second.
+func idBehind(last ExecutionID, name string, at time.Time) (best ExecutionID, err error) {
+	nonce := make([]byte, 16)
+	tries := 1
+	if last != "" {
+		tries = nonceAttempts
+	}
+	for range tries {
+		if _, err := rand.Read(nonce); err != nil {
+			return "", err
+		}
+		if id := newExecutionID(name, at, nonce); id > last && (best == "" || id < best) {
+			best = id
+		}
+	}
+	if best == "" {
+		return idBehind("", name, at.Add(time.Second))
+	}
+	return best, nil
 }
 
 // ID returns the execution's id.

@@ -1,0 +1,35 @@
+package results
+
+import (
+	"slices"
+	"testing"
+)
+
+// Executions of one second sort by age, however many there are.
+func TestExecutionsOfOneSecond(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	var ids []ExecutionID
+	for range 200 {
+		e, err := NewExecution(out, "travel-policy", testTime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, e.ID())
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.IsSorted(ids) {
+		t.Errorf("ids are not in order: %q", ids)
+	}
+	if first, last := ids[0].Time(), ids[len(ids)-1].Time(); last.Sub(first).Seconds() > 1 {
+		t.Errorf("200 executions of one second are told from %s to %s", first, last)
+	}
+	// Behind the last id of a second comes the next second.
+	end := ExecutionID(testTime.Format(stampLayout) + "-zzzzzz")
+	id, err := idBehind(end, "travel-policy", testTime)
+	if err != nil || id <= end || id.Time().Sub(testTime).Seconds() != 1 {
+		t.Errorf("behind %s comes %s, %v", end, id, err)
+	}
+}
