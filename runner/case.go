@@ -106,7 +106,6 @@ func (r *caseRun) templates() error {
 
 // begun is a call between its intent and its outcome. A retrieval may ask several backends; it is one call all the same.
 type begun struct {
-	ctx     context.Context // carries the call to the wrappers, which announce each try through it
 	run     *caseRun
 	key     string
 	call    matrix.Call
@@ -116,14 +115,14 @@ type begun struct {
 
 type begunKey struct{}
 
-// begin prepares a call. Nothing is written yet: its intent is, just before the first try.
-func (r *caseRun) begin(ctx context.Context, call matrix.Call, key string, durable bool) (*begun, error) {
+// begin prepares a call. Nothing is written yet: its intent is, just before the first try. The context carries the call to
+// the wrappers, which announce each try through it.
+func (r *caseRun) begin(ctx context.Context, call matrix.Call, key string, durable bool) (context.Context, *begun, error) {
 	if err := r.spend(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	b := &begun{run: r, key: key, call: call, durable: durable}
-	b.ctx = context.WithValue(ctx, begunKey{}, b)
-	return b, nil
+	return context.WithValue(ctx, begunKey{}, b), b, nil
 }
 
 // attempt journals the tries of a call: the intent before each, and the outcome of each that is followed by another.

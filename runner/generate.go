@@ -146,7 +146,7 @@ func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
-	journal, err := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
+	callCtx, journal, err := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 		req.Messages = append(req.Messages, adapters.Message{Role: m.Role, Text: m.Text.Value})
 	}
 	t.At = r.stamp()
-	response, failure := r.generator.Generate(journal.ctx, req)
+	response, failure := r.generator.Generate(callCtx, req)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

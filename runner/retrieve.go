@@ -70,13 +70,13 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 	if out.CallKey, err = call.Key(); err != nil {
 		return out, err
 	}
-	journal, err := r.begin(ctx, call, out.CallKey, !r.store.Capabilities().Local)
+	callCtx, journal, err := r.begin(ctx, call, out.CallKey, !r.store.Capabilities().Local)
 	if err != nil {
 		return out, err
 	}
 	out.At = r.stamp()
 	started := time.Now()
-	response, failure := r.ask(journal.ctx, s, &out)
+	response, failure := r.ask(callCtx, s, &out)
 	if ctx.Err() != nil {
 		return out, ctx.Err()
 	}
@@ -86,7 +86,7 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 	}
 	recordHits(&out, response)
 	if s.cell == matrix.CellC {
-		if err := r.rerank(journal.ctx, &out); err != nil {
+		if err := r.rerank(callCtx, &out); err != nil {
 			return out, err
 		}
 	}
