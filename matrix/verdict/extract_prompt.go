@@ -11,7 +11,7 @@ import (
 
 // basePrompt is the prompt of the case without any context. What stands there was not brought by an item.
 type basePrompt struct {
-	messages []matrix.PromptMessage
+	messages []string // folded
 	text     string
 	folded   string
 	words    []string
@@ -23,7 +23,10 @@ func (x *extractor) readBase() {
 		if t.Cell.Variant() != matrix.ClosedBook || len(t.Prompt) == 0 {
 			continue
 		}
-		x.base.messages, x.base.text = t.Prompt, joinPrompt(t.Prompt).Value
+		x.base.text = joinPrompt(t.Prompt).Value
+		for _, m := range t.Prompt {
+			x.base.messages = append(x.base.messages, FoldText(m.Text.Value).String())
+		}
 		x.base.folded = FoldText(x.base.text).String()
 		x.base.words = distinctWords(x.base.folded)
 		return
@@ -60,7 +63,7 @@ func (x *extractor) roleOf(messages []matrix.PromptMessage, span Span) string {
 	for i, m := range messages {
 		n := strings.Count(FoldText(m.Text.Value).String(), span.folded)
 		if i < len(x.base.messages) {
-			n -= strings.Count(FoldText(x.base.messages[i].Text.Value).String(), span.folded)
+			n -= strings.Count(x.base.messages[i], span.folded)
 		}
 		switch {
 		case n <= 0:
