@@ -194,8 +194,10 @@ func expandVariant(variant string, c *Case) []PlannedCell {
 			if slices.ContainsFunc(c.Evidence.Required[:i], func(q Requirement) bool { return q.AnyOf[0].Source == subject }) {
 				subject = fmt.Sprintf("%s#%d", subject, i+1)
 			}
-			cells = append(cells, PlannedCell{Cell: cell(subject), Base: CellB, Expect: expect, Condition: IfGoldOffered,
-				Change: fmt.Sprintf("required item %d is left out", i+1)})
+			cells = append(cells, PlannedCell{
+				Cell: cell(subject), Base: CellB, Expect: expect, Condition: IfGoldOffered,
+				Change: fmt.Sprintf("required item %d is left out", i+1),
+			})
 		}
 	case WithSuperseded, WithDistractor:
 		seen := map[string]bool{}
@@ -208,22 +210,30 @@ func expandVariant(variant string, c *Case) []PlannedCell {
 			if d.Kind == Superseded {
 				expect = ExpectPrefersCurrent
 			}
-			cells = append(cells, PlannedCell{Cell: cell(d.Source), Base: CellB, Expect: expect, Condition: IfGoldOffered,
-				Change: fmt.Sprintf("%s item %q is added behind the gold", d.Kind, d.Source)})
+			cells = append(cells, PlannedCell{
+				Cell: cell(d.Source), Base: CellB, Expect: expect, Condition: IfGoldOffered,
+				Change: fmt.Sprintf("%s item %q is added behind the gold", d.Kind, d.Source),
+			})
 		}
 	case WithIrrelevant:
 		if c.HasGold() {
-			cells = append(cells, PlannedCell{Cell: cell(""), Base: CellB, Expect: ExpectInvariant, Condition: IfGoldOffered,
-				Change: "one seeded stored item is added behind the gold"})
+			cells = append(cells, PlannedCell{
+				Cell: cell(""), Base: CellB, Expect: ExpectInvariant, Condition: IfGoldOffered,
+				Change: "one seeded stored item is added behind the gold",
+			})
 		}
 	case GoldFirst, GoldLast:
 		if c.HasGold() {
-			cells = append(cells, PlannedCell{Cell: cell(""), Base: CellA, Expect: ExpectInvariant, Condition: IfGoldPacked,
-				Change: "the gold is moved to the " + map[string]string{GoldFirst: "front", GoldLast: "end"}[variant]})
+			cells = append(cells, PlannedCell{
+				Cell: cell(""), Base: CellA, Expect: ExpectInvariant, Condition: IfGoldPacked,
+				Change: "the gold is moved to the " + map[string]string{GoldFirst: "front", GoldLast: "end"}[variant],
+			})
 		}
 	case ContextReversed:
-		cells = append(cells, PlannedCell{Cell: cell(""), Base: CellA, Expect: ExpectInvariant, Condition: IfManyPacked,
-			Change: "the order is reversed"})
+		cells = append(cells, PlannedCell{
+			Cell: cell(""), Base: CellA, Expect: ExpectInvariant, Condition: IfManyPacked,
+			Change: "the order is reversed",
+		})
 	case ClosedBook:
 		cells = append(cells, PlannedCell{Cell: cell(""), Base: CellA, Expect: ExpectAbstains, Change: "the context is empty"})
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
-	"github.com/culprit-rag/culprit/results/report" //nolint:depguard // the README shows what a person sees of this very run
+	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
 
