@@ -214,7 +214,7 @@ cases:
 `,
 		},
 		{
-			name: "an answer that says nothing of the matter is not half an answer", expected: "generate/unsupported-claim",
+			name: "an answer out of the evidence that leaves out the fact invents nothing", expected: "generate/incomplete",
 			text: `
 backends:
   store: {adapter: embedded, documents: [{id: fee, text: The port was built in 1904. Its fee is forty crowns.}]}

@@ -13,8 +13,8 @@ import (
 	"github.com/culprit-rag/culprit/results"
 )
 
-// maxAnswer is the most of an answer that is kept; the rest is cut and said so.
-const maxAnswer = 8 << 20
+// maxAnswer is the most of an answer that is kept and judged; the rest is cut and said so.
+const maxAnswer = 1 << 20
 
 // trials runs every cell that generates. Contexts are built first, so that identical requests to a deterministic generator
 // are seen before any is made; then the calls run side by side, and each writes its own place of the plan's order.

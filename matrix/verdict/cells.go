@@ -37,8 +37,8 @@ func held(expect matrix.Expectation, c, base *cellFacts) matrix.Answer {
 	}
 	switch expect {
 	case matrix.ExpectInvariant:
-		if !base.usable() {
-			return matrix.Unknown
+		if !base.usable() || base.cached() {
+			return matrix.Unknown // an answer from a cache says nothing of the context that is varied
 		}
 		return boolAnswer(c.passes() == base.passes())
 	case matrix.ExpectBreaks:

@@ -210,7 +210,7 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	for i := range x.c.Evidence.Required {
 		out.Gold = append(out.Gold, x.goldPlace(i, t, prompt, foldedPrompt))
 	}
-	retrieved := x.retrievedTexts(t.Retrieval)
+	retrieved := x.retrieved(t.Retrieval)
 	for _, p := range t.Packed {
 		text := strings.TrimSpace(p.Text.Value)
 		if text != "" && strings.Count(prompt.Value, text) > strings.Count(x.base.text, text) {
@@ -222,10 +222,11 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 		if x.mentioned(prompt.Value, p.ID) || x.mentioned(prompt.Value, p.Source) {
 			out.Named++
 		}
-		if ref, ok := retrieved[p.ID]; !p.Gold && t.Retrieval != "" && (!ok || ref != p.Text.Ref) {
+		hit := retrieved[p.ID]
+		if !p.Gold && t.Retrieval != "" && hit.Text.Ref != p.Text.Ref {
 			out.Altered = append(out.Altered, p.ID)
 		}
-		if !x.c.As.Authorised(p.Access, nil) {
+		if !x.c.As.Authorised(p.Access, hit.Metadata) {
 			out.Forbidden = append(out.Forbidden, p.ID)
 		}
 		out.Superseded = out.Superseded || x.outdated(p.ID, p.Source, p.Revision)
@@ -238,6 +239,7 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	out.Citations, out.Fabricated = check.Citations, check.Fabricated
 	if bare := FoldText(StripCitations(t.Answer.Value)).String(); bare != "" && !check.Refused {
 		out.Copied = strings.Contains(foldedPrompt.String(), strings.TrimRight(bare, " .!?"))
+		out.Grounded = out.Copied || mostlyIn(distinctWords(bare), promptWords)
 	}
 	return out
 }

@@ -122,13 +122,13 @@ func (x *extractor) holdsAny(requirement int, t matrix.Text) bool {
 	return slices.ContainsFunc(x.c.Evidence.Required[requirement].AnyOf, func(g matrix.Gold) bool { return x.holds(t, g.Span) })
 }
 
-// retrievedTexts maps the ids that a retrieval returned to the references of their texts.
-func (x *extractor) retrievedTexts(callKey string) map[string]string {
-	out := map[string]string{}
+// retrieved maps the ids that a retrieval returned to its items.
+func (x *extractor) retrieved(callKey string) map[string]matrix.Hit {
+	out := map[string]matrix.Hit{}
 	for i := range x.o.Retrievals {
 		if r := &x.o.Retrievals[i]; r.CallKey == callKey {
 			for _, h := range r.Candidates {
-				out[h.ID] = h.Text.Ref
+				out[h.ID] = h
 			}
 		}
 	}

@@ -93,25 +93,34 @@ func smallWords() []string {
 // admits evaluates the filter on the returned item itself, so that a store that filters otherwise is seen.
 func admits(filter matrix.Filter, h matrix.Hit) bool {
 	for _, c := range filter {
-		var have []string
-		switch c.Field {
-		case "id":
-			have = []string{h.ID}
-		case "source":
-			have = []string{h.Source}
-		case "revision":
-			have = []string{h.Revision}
-		case "access":
-			have = h.Access
-		default:
-			have = h.Metadata[c.Field]
-		}
+		have := valuesOf(h, c.Field)
 		shared := slices.ContainsFunc(have, func(v string) bool { return slices.Contains(c.AnyOf, v) })
 		if shared == c.Not {
 			return false
 		}
 	}
 	return true
+}
+
+// valuesOf returns what an item has in a field of a filter.
+func valuesOf(h matrix.Hit, field string) []string {
+	one := func(v string) []string {
+		if v == "" {
+			return nil
+		}
+		return []string{v}
+	}
+	switch field {
+	case "id":
+		return one(h.ID)
+	case "source":
+		return one(h.Source)
+	case "revision":
+		return one(h.Revision)
+	case "access":
+		return h.Access
+	}
+	return h.Metadata[field]
 }
 
 func (x *extractor) duplicates(hits []matrix.Hit) []int {

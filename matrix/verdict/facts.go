@@ -33,6 +33,16 @@ type goldState struct {
 	blocked     string // what would have to be observed to explain it
 }
 
+// name is how evidence speaks of the gold: by the piece that holds it, where a source has several and the piece is known.
+func (g *goldState) name() string {
+	for _, id := range append([]string{g.place.ID}, g.holders...) {
+		if id != "" && strings.Contains(id, g.source) {
+			return id
+		}
+	}
+	return g.source
+}
+
 // facts are the observations as the rules ask for them.
 type facts struct {
 	e *matrix.Experiment
@@ -70,6 +80,11 @@ func (c *cellFacts) passes() bool { return c.usable() && 5*c.result.Pass >= 4*c.
 func (c *cellFacts) fails() bool  { return c.usable() && 5*c.result.Pass < 4*c.result.Scored }
 func (c *cellFacts) mixed() bool {
 	return c != nil && c.result.Pass > 0 && c.result.Pass < c.result.Scored
+}
+
+// cached reports whether a scored trial was answered without asking the generator.
+func (c *cellFacts) cached() bool {
+	return slices.ContainsFunc(c.trials, func(t *matrix.Trial) bool { return t.Cached })
 }
 
 // every reports whether all scored trials of the cell have the property; false where there is none.

@@ -82,6 +82,7 @@ type TrialFeatures struct {
 	Citations  []string      `json:"citations,omitempty"`
 	Fabricated []string      `json:"fabricated,omitempty"` // cited, and not in the context
 	Copied     bool          `json:"copied,omitempty"`     // the answer, citations aside, stands verbatim in the prompt
+	Grounded   bool          `json:"grounded,omitempty"`   // most of the answer's words stand in the prompt
 	Gold       []GoldPlace   `json:"gold,omitempty"`       // one for each requirement
 	Superseded bool          `json:"superseded,omitempty"` // a declared superseded item is in the context
 	Carried    int           `json:"carried"`              // packed items whose text stands verbatim in the prompt

@@ -69,7 +69,7 @@ func generateRules() []Rule {
 				}
 				for _, d := range x.variants(matrix.GoldFirst, matrix.GoldLast, matrix.ContextReversed) {
 					if d.passes() {
-						f := yes(fmt.Sprintf("gold %s: packed at position %s; passes alone (B) and with %s", x.gold[0].source, x.positions(), d.result.Cell.Variant()))
+						f := yes(fmt.Sprintf("gold %s: packed at position %s; passes alone (B) and with %s", x.gold[0].name(), x.positions(), d.result.Cell.Variant()))
 						if d.result.Cell.Variant() != matrix.ContextReversed {
 							f.grade = Verified // moving the gold is the repair, and it was run
 						}
@@ -96,14 +96,14 @@ func generateRules() []Rule {
 				return when(b && x.cells[matrix.CellB].some(func(f *TrialFeatures) bool { return claimIn(f, ClaimViolated) != "" }),
 					fmt.Sprintf("B states what claim %s rules out", firstClaim(x.cells[matrix.CellB], ClaimViolated)))
 			}),
-		rule("incomplete", "The answer states some of the required facts and leaves out others.",
-			"claim by claim, with all the evidence in the prompt", "ask for every part of the question, or split it into several questions",
+		rule("incomplete", "The answer is taken from the evidence and leaves out required facts.",
+			"claim by claim, with all the evidence in the prompt, and the answer's words against the prompt's", "ask for every part of the question, or split it into several questions",
 			"retrieval work: all of the evidence was in the prompt",
 			func(x *facts, b bool) finding {
 				cell := x.cells[cellOf(b)]
-				return when(cell.some(func(f *TrialFeatures) bool {
-					return x.statesFact(f) && claimIn(f, ClaimMissing) != ""
-				}), fmt.Sprintf("%s leaves out claim %s", cellOf(b), firstClaim(cell, ClaimMissing)))
+				some := cell.some(func(f *TrialFeatures) bool { return x.statesFact(f) && claimIn(f, ClaimMissing) != "" })
+				grounded := b && !slices.ContainsFunc(cell.failing(), func(f *TrialFeatures) bool { return !f.Grounded || claimIn(f, ClaimMissing) == "" })
+				return when(some || grounded, fmt.Sprintf("%s leaves out claim %s", cellOf(b), firstClaim(cell, ClaimMissing)), passes(x, cellOf(b)))
 			}),
 		rule("distracted", "With the evidence alone the answer is right; other items in the context lead it away.",
 			"gold alone against gold with one other item, and A's context in another order", "pack fewer items, rerank harder, or a model that is less easily led",
@@ -113,7 +113,7 @@ func generateRules() []Rule {
 			"the answer against the gold text in B's prompt", "a stricter prompt, a lower temperature or a stronger model",
 			"retrieval work: gold alone does not help either",
 			func(x *facts, b bool) finding {
-				return when(b, fmt.Sprintf("B passes %d of %d with the evidence alone in its prompt", x.cells[matrix.CellB].result.Pass, x.cells[matrix.CellB].result.Scored))
+				return when(b, passes(x, matrix.CellB)+" with the evidence alone in its prompt, and its words are not the evidence's")
 			}),
 	}
 }

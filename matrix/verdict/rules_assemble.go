@@ -40,7 +40,7 @@ func assembleRules() []Rule {
 				if d == nil {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, cut by the budget of %s (needs %d)", g.source, g.rankPassedOn(), x.e.Pipeline.Assemble.Budget, d.Units))
+				return yes(fmt.Sprintf("gold %s: rank %d, cut by the budget of %s (needs %d)", g.name(), g.rankPassedOn(), x.e.Pipeline.Assemble.Budget, d.Units))
 			}),
 		rule("deduplicated", "The evidence was taken for a duplicate and left out.",
 			"items passed on against items packed, one by one", "keep the copy whose source the asker needs, and key duplicates by source as well as text",
@@ -50,26 +50,26 @@ func assembleRules() []Rule {
 				if d == nil {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: %s was left out as a duplicate of %s", g.source, d.ID, d.Of))
+				return yes(fmt.Sprintf("gold %s: %s was left out as a duplicate of %s", g.name(), d.ID, d.Of))
 			}),
 		rule("span-truncated", "The evidence was packed, but its text was cut before the fact.",
 			"the packed text against the retrieved text", "raise the cut, or chunk smaller",
 			"ranking work: the item was there",
 			func(_ *facts, g *goldState, t *matrix.Trial) finding {
 				p := packed(g, t)
-				return when(p != nil && p.Cut, fmt.Sprintf("gold %s: %s is packed with its text cut before the span", g.source, g.place.ID))
+				return when(p != nil && p.Cut, fmt.Sprintf("gold %s: %s is packed with its text cut before the span", g.name(), g.place.ID))
 			}),
 		rule("id-body-mismatch", "An item was packed under the gold's id with another item's body.",
 			"the packed body against the retrieved body of the same id", "join bodies and metadata by id, not by position",
 			"ranking work: the ids are right",
 			func(_ *facts, g *goldState, t *matrix.Trial) finding {
-				return when(packed(g, t) != nil, fmt.Sprintf("gold %s: %s is packed with a body that the store does not have under this id", g.source, g.place.ID))
+				return when(packed(g, t) != nil, fmt.Sprintf("gold %s: %s is packed with a body that the store does not have under this id", g.name(), g.place.ID))
 			}),
 		rule("lost", "The evidence was passed on, and the assembly lost it without a word.",
 			"items in against items out", "count items in and out of the assembly; look for look-ups by id that skip unknown ids",
 			"ranking work: the item was there",
 			func(x *facts, g *goldState, t *matrix.Trial) finding {
-				return yes(fmt.Sprintf("gold %s: %d items in, %d packed, %d left out with a reason, %s neither", g.source, len(x.search.Kept()), len(t.Packed), len(t.Dropped), g.place.ID))
+				return yes(fmt.Sprintf("gold %s: %d items in, %d packed, %d left out with a reason, %s neither", g.name(), len(x.search.Kept()), len(t.Packed), len(t.Dropped), g.place.ID))
 			}),
 		{
 			Stage: StageAssemble, Label: "id-body-mismatch", grade: Shown, Needs: "the packed context",

@@ -92,13 +92,13 @@ func embedRules() []Rule {
 			"the stored vector of the gold item", "re-embed the item; look for empty inputs and swallowed errors in the ingestion",
 			"query wording: nothing is near a zero vector",
 			func(_ *facts, g *goldState, s sample) finding {
-				return when(s.gold != nil && (s.gold.Zero || s.gold.Missing), fmt.Sprintf("gold %s: %s has %s", g.source, goldID(s), map[bool]string{true: "no vector", false: "a zero vector"}[s.gold != nil && s.gold.Missing]))
+				return when(s.gold != nil && (s.gold.Zero || s.gold.Missing), fmt.Sprintf("gold %s: stored with %s", goldID(s), map[bool]string{true: "no vector", false: "a zero vector"}[s.gold != nil && s.gold.Missing]))
 			}),
 		rule("vectors-misassigned", "The vector stored with the evidence belongs to another text.",
 			"the stored vector against fresh embeddings of the other sampled texts", "look for batches whose results were matched by position after a filter or a retry, then re-index",
 			"another embedding model: each vector is right, its place is not",
 			func(_ *facts, g *goldState, s sample) finding {
-				return when(s.gold != nil && s.gold.OtherText != "" && !same(s.gold.Passage), fmt.Sprintf("gold %s: the vector of %s is that of the text of %s", g.source, goldID(s), otherText(s)))
+				return when(s.gold != nil && s.gold.OtherText != "" && !same(s.gold.Passage), fmt.Sprintf("gold %s: its stored vector is that of the text of %s", goldID(s), otherText(s)))
 			}),
 		rule("input-truncated", "The embedder reads only the start of the evidence, and the fact stands behind it.",
 			"the embedding of the whole text equals that of its first tokens", "cut chunks below the model's input limit, or use a model with a longer one",
@@ -109,7 +109,7 @@ func embedRules() []Rule {
 				}
 				// A token is a word or a part of one: behind so many words the span was surely not read.
 				end, read := x.spanEnd(g, s.gold.ID), *s.gold.Truncated
-				f := yes(fmt.Sprintf("gold %s: only %d tokens of %s were embedded, its span ends at word %d", g.source, read, goldID(s), end))
+				f := yes(fmt.Sprintf("gold %s: only %d tokens of %s were embedded, its span ends at word %d", g.name(), read, goldID(s), end))
 				switch {
 				case 2*end <= read:
 					return no
@@ -127,7 +127,7 @@ func embedRules() []Rule {
 			"stored vectors against fresh ones, item by item", "re-embed the items that do not match",
 			"query wording: the two spaces cannot be compared",
 			func(x *facts, g *goldState, s sample) finding {
-				evidence := []string{fmt.Sprintf("gold %s: the vector of %s does not match its text", g.source, goldID(s)), s.says()}
+				evidence := []string{fmt.Sprintf("gold %s: its stored vector does not match its text", goldID(s)), s.says()}
 				return when(s.gold != nil && !same(s.gold.Passage) && s.matching > 0, append(evidence, x.declaredModels()...)...)
 			}),
 		rule("model-mismatch", "The index was built by another embedding model than the one that embeds the queries.",
@@ -143,7 +143,7 @@ func embedRules() []Rule {
 					return no
 				}
 				norm := s.gold.Norm.Float()
-				return when(norm < 0.99 || norm > 1.01, fmt.Sprintf("gold %s: the vector of %s has length %s", g.source, goldID(s), s.gold.Norm))
+				return when(norm < 0.99 || norm > 1.01, fmt.Sprintf("gold %s: its stored vector has length %s", goldID(s), s.gold.Norm))
 			}),
 	}
 }
@@ -192,7 +192,7 @@ func prefixMismatch(x *facts, g *goldState, s sample) finding {
 	case !passed:
 		return no
 	}
-	return yes(evidence, fmt.Sprintf("gold %s: with that prefix at rank %d of k = %d", g.source, rank, x.search.K))
+	return yes(evidence, fmt.Sprintf("gold %s: with that prefix at rank %d of k = %d", g.name(), rank, x.search.K))
 }
 
 func (x *facts) declaredModels() []string {

@@ -22,9 +22,9 @@ func (x *facts) wrongCopy(duplicate bool) finding {
 		i := slices.IndexFunc(t.Dropped, func(d matrix.Dropped) bool { return d.Reason == matrix.DroppedDuplicate && d.Of == g.packed.PackedID })
 		switch {
 		case duplicate && i >= 0:
-			return yes(fmt.Sprintf("gold %s: %s was left out as a duplicate of %s, which is what can be cited", g.source, t.Dropped[i].ID, t.Dropped[i].Of))
+			return yes(fmt.Sprintf("gold %s: %s was left out as a duplicate of %s, which is what can be cited", g.name(), t.Dropped[i].ID, t.Dropped[i].Of))
 		case !duplicate && i < 0 && slices.Contains(x.production().Altered, g.packed.PackedID):
-			return yes(fmt.Sprintf("gold %s: its text stands in the context under the id %s", g.source, g.packed.PackedID))
+			return yes(fmt.Sprintf("gold %s: its text stands in the context under the id %s", g.name(), g.packed.PackedID))
 		}
 	}
 	return no
@@ -54,7 +54,8 @@ func promptRules() []Rule {
 				if len(t.Prompt) == 0 {
 					return unknown("the prompt as the model received it")
 				}
-				return when(fires(p), fmt.Sprintf("gold %s: packed at position %d, its span is not in the prompt; of %d packed items the prompt holds %d verbatim, %d in their words, %d by id", g.source, g.packed.Packed, len(t.Packed), p.Carried, p.Worded, p.Named))
+				return when(fires(p), fmt.Sprintf("gold %s: packed at position %d, and its span does not reach the prompt", g.name(), g.packed.Packed),
+					fmt.Sprintf("of %d packed items the prompt holds %d verbatim, %d in most of their words, %d by id", len(t.Packed), p.Carried, p.Worded, p.Named))
 			},
 		}
 	}

@@ -24,7 +24,7 @@ func rerankRules() []Rule {
 		}
 	}
 	moved := func(x *facts, g *goldState) string {
-		return fmt.Sprintf("gold %s: rank %d before, %s after, top %d kept", g.source, g.place.BySpan, rankOrAbsent(g.place.Reranked), x.search.RerankTop)
+		return fmt.Sprintf("gold %s: rank %d before, %s after, top %d kept", g.name(), g.place.BySpan, rankOrAbsent(g.place.Reranked), x.search.RerankTop)
 	}
 	return []Rule{
 		rule("wrong-direction", "The reranker's scores are read in the wrong direction, or its order is lost.",
@@ -66,7 +66,7 @@ func rerankRules() []Rule {
 				if !fires {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d after the rerank, its score %s is below the threshold %s", g.source, hit.Rank, *hit.Score, *floor))
+				return yes(fmt.Sprintf("gold %s: rank %d after the rerank, its score %s is below the threshold %s", g.name(), hit.Rank, *hit.Score, *floor))
 			}),
 		rule("input-truncated", "The reranker reads only the start of the evidence.",
 			"what the reranker tells of its input; else the same text with the query appended must score higher", "cut chunks below the reranker's limit, or use one with a longer input",

@@ -32,7 +32,11 @@ func retrieveRules() []Rule {
 			case !passed && !(hides && g.place.BySpan == 0 && rank > 0):
 				return no
 			}
-			return yes(fmt.Sprintf("gold %s: %s in production, rank %d of k = %d %s", g.source, rankOrAbsent(g.place.BySpan), rank, x.search.K, what))
+			evidence := []string{fmt.Sprintf("gold %s: %s in production, rank %d of k = %d %s", g.name(), rankOrAbsent(g.place.BySpan), rank, x.search.K, what)}
+			if cell == matrix.ProbeNoFilter {
+				evidence = append(x.refusedBy(cell, rank), evidence...)
+			}
+			return yes(evidence...)
 		})
 	}
 	return []Rule{
@@ -53,7 +57,7 @@ func retrieveRules() []Rule {
 				if !fires {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, with %d items ahead that the filter does not admit: %s", g.source, g.place.BySpan, ahead, ranksOf(x.search, x.found.Filtered)))
+				return yes(fmt.Sprintf("gold %s: rank %d, with %d items ahead that the filter does not admit: %s", g.name(), g.place.BySpan, ahead, ranksOf(x.search, x.found.Filtered)))
 			}),
 		removed("below-threshold", matrix.ProbeNoThreshold, false, func(x *facts, g *goldState) bool { return x.search.Threshold != nil && g.place.BySpan == 0 },
 			"without the threshold", "The evidence is scored below the threshold and is not returned.",
@@ -81,7 +85,7 @@ func retrieveRules() []Rule {
 				if ahead == 0 || g.place.BySpan-ahead > x.search.K {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; ahead of it the superseded %s", g.source, g.place.BySpan, x.search.K, ranksOf(x.search, x.found.Outdated)))
+				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; ahead of it the superseded %s", g.name(), g.place.BySpan, x.search.K, ranksOf(x.search, x.found.Outdated)))
 			},
 		},
 		rule("crowded-out", "Near copies of one text take the places, and the evidence falls below the cutoff.",
@@ -92,13 +96,34 @@ func retrieveRules() []Rule {
 				if g.place.BySpan == 0 || copies == 0 || g.place.BySpan-copies > x.search.K {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; %d of the items ahead repeat another one: %s", g.source, g.place.BySpan, x.search.K, copies, ranksOf(x.search, x.found.Duplicate)))
+				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; %d of the items ahead repeat another one: %s", g.name(), g.place.BySpan, x.search.K, copies, ranksOf(x.search, x.found.Duplicate)))
 			}),
 		rule("below-cutoff", "The evidence is in the store and was found, but ranked below what is passed on.",
 			"rank of the gold item in the full ranking against k", "a reranker, or a larger k together with a larger budget: culprit sweep",
 			"prompt edits: the model never saw the evidence",
 			belowCutoff),
 	}
+}
+
+// refusedBy names the conditions of the filter that an item of a probe does not meet, with what it has instead.
+func (x *facts) refusedBy(cell matrix.CellID, rank int) []string {
+	probe, _ := x.retrieval(cell)
+	if probe == nil || rank < 1 || rank > len(probe.Candidates) {
+		return nil
+	}
+	hit := probe.Candidates[rank-1]
+	var out []string
+	for _, c := range x.search.Filter {
+		if admits(matrix.Filter{c}, hit) {
+			continue
+		}
+		wants := "wants " + orElse(quoted(c.AnyOf), "a value, and the asker has none")
+		if c.Not {
+			wants = "excludes " + quoted(c.AnyOf)
+		}
+		out = append(out, fmt.Sprintf("gold %s: its %s is %s, the filter %s", hit.ID, c.Field, orElse(quoted(valuesOf(hit, c.Field)), "not set"), wants))
+	}
+	return out
 }
 
 // approximated reports whether an exact search may rank the gold better. One that has a rank among vectors alone is not
@@ -134,13 +159,13 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 		if cuts := x.cuts(); len(cuts) > 1 && (!x.keyword() || len(g.place.Shared) > 0) {
 			return unknown("the search without " + strings.Join(cuts, " and ") + " at once: removing one of them does not bring the gold back")
 		}
-		says := fmt.Sprintf("gold %s: in the store, shares no term with the query; %d items were ranked, it was not", g.source, ranked)
+		says := fmt.Sprintf("gold %s: in the store, shares no term with the query; %d items were ranked, it was not", g.name(), ranked)
 		if len(g.place.Shared) > 0 {
 			says = fmt.Sprintf("gold %s: in the store, holds %s of the query, and the search does not see it: look at its operator, tokenizer and folding; %d items were ranked, it was not",
-				g.source, quotedTexts(g.place.Shared), ranked)
+				g.name(), quotedTexts(g.place.Shared), ranked)
 		}
 		if !x.keyword() {
-			says = fmt.Sprintf("gold %s: in the store, not among the %d items that the search could score", g.source, ranked)
+			says = fmt.Sprintf("gold %s: in the store, not among the %d items that the search could score", g.name(), ranked)
 		}
 		return yes(says)
 	}
@@ -149,7 +174,7 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 	if top == nil || mine == nil || *top != *mine {
 		return no
 	}
-	return yes(fmt.Sprintf("gold %s: ties with the %d items ahead at score %s; the order among them means nothing", g.source, g.place.BySpan-1, *mine))
+	return yes(fmt.Sprintf("gold %s: ties with the %d items ahead at score %s; the order among them means nothing", g.name(), g.place.BySpan-1, *mine))
 }
 
 func quotedTexts(texts []string) string {
@@ -187,12 +212,12 @@ func (x *facts) elsewhere(g *goldState) (int, matrix.CellID) {
 
 func belowCutoff(x *facts, g *goldState) finding {
 	if rank, cell := x.elsewhere(g); g.place.BySpan == 0 && rank > 0 {
-		return yes(fmt.Sprintf("gold %s: not returned in production, and rank %d of k = %d in %s, so the cutoff would cut it all the same", g.source, rank, x.search.K, cell))
+		return yes(fmt.Sprintf("gold %s: not returned in production, and rank %d of k = %d in %s, so the cutoff would cut it all the same", g.name(), rank, x.search.K, cell))
 	}
 	if g.place.BySpan == 0 {
-		return yes(fmt.Sprintf("gold %s: below rank %d, the depth of the recorded ranking; cutoff %d", g.source, x.search.Depth, x.search.K))
+		return yes(fmt.Sprintf("gold %s: below rank %d, the depth of the recorded ranking; cutoff %d", g.name(), x.search.Depth, x.search.K))
 	}
-	evidence := []string{fmt.Sprintf("gold %s: rank %d, cutoff %d", g.source, g.place.BySpan, x.search.K)}
+	evidence := []string{fmt.Sprintf("gold %s: rank %d, cutoff %d", g.name(), g.place.BySpan, x.search.K)}
 	for _, arm := range []matrix.CellID{matrix.ProbeKeyword, matrix.ProbeDense} {
 		if rank, _, seen := x.probe(arm, g); seen {
 			evidence = append(evidence, fmt.Sprintf("%s arm alone: %s", arm.Variant(), rankOrAbsent(rank)))

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -75,13 +76,16 @@ func accessRules() []Rule {
 			Needs:    "access lists or tenants of the returned items",
 			Says:     "The search returned items that the asker may not see.",
 			Decides:  "every returned item against the asker's rights, whatever the answer says",
-			TryFirst: "put the asker's tenant and groups into the store's filter, on every route",
+			TryFirst: "compare the rights that the item was stored with with its source's, and see that the asker's tenant and groups reach the store's filter on every route",
 			Wasted:   "prompt rules that ask the model to keep quiet: the text already left the store",
 			once: func(x *facts) finding {
 				if x.found == nil || len(x.found.Forbidden) == 0 {
 					return no
 				}
 				evidence := []string{fmt.Sprintf("%d of %d returned items are not the asker's: %s", len(x.found.Forbidden), len(x.search.PassedOn()), ranksOf(x.search, x.found.Forbidden))}
+				for _, rank := range x.found.Forbidden[:min(len(x.found.Forbidden), mostDenials)] {
+					evidence = append(evidence, x.denial(x.search.Candidates[rank-1]))
+				}
 				if open := x.openFilter(); open != "" {
 					evidence = append(evidence, open)
 				}
@@ -104,6 +108,23 @@ func accessRules() []Rule {
 			},
 		},
 	}
+}
+
+// mostDenials is how many forbidden items are explained one by one.
+const mostDenials = 3
+
+// denial says why the asker may not see an item.
+func (x *facts) denial(h matrix.Hit) string {
+	for _, attribute := range slices.Sorted(maps.Keys(x.c.As)) {
+		if theirs, ok := h.Metadata[attribute]; ok && !slices.ContainsFunc(theirs, func(v string) bool { return slices.Contains(x.c.As[attribute], v) }) {
+			return fmt.Sprintf("%s is for %s %s; the asker has %s", h.ID, attribute, orElse(quoted(theirs), "none"), orElse(quoted(x.c.As[attribute]), "none"))
+		}
+	}
+	var has []string
+	for _, attribute := range slices.Sorted(maps.Keys(x.c.As)) {
+		has = append(has, x.c.As[attribute]...)
+	}
+	return fmt.Sprintf("%s is for %s; the asker has %s", h.ID, quoted(h.Access), quoted(has))
 }
 
 func (x *facts) openFilter() string {
@@ -174,7 +195,7 @@ func indexRules() []Rule {
 			func(x *facts, g *goldState) finding {
 				for _, s := range x.goldFacts(g.requirement) {
 					if len(s.Elsewhere) > 0 {
-						return yes(fmt.Sprintf("gold %s: in none of %s of %q, but in %s", g.source, x.scanned(), x.o.Store.Collection, quoted(s.Elsewhere)))
+						return yes(fmt.Sprintf("gold %s: in none of %s of %q, but in %s", g.name(), x.scanned(), x.o.Store.Collection, quoted(s.Elsewhere)))
 					}
 				}
 				return no
@@ -184,7 +205,7 @@ func indexRules() []Rule {
 			"find out why the document was not ingested, then ingest it",
 			"ranking, prompt and model work: there is nothing to find",
 			func(x *facts, g *goldState) finding {
-				evidence := []string{fmt.Sprintf("gold %s: in none of %s", g.source, x.scanned())}
+				evidence := []string{fmt.Sprintf("gold %s: in none of %s", g.name(), x.scanned())}
 				if len(g.holders) > 0 {
 					evidence = append(evidence, fmt.Sprintf("its span stands in %s, which is not the gold: another source, and too few words to tell", quoted(g.holders)))
 				}
@@ -202,7 +223,7 @@ func indexRules() []Rule {
 			func(x *facts, g *goldState) finding {
 				for _, r := range x.relations(g.requirement) {
 					if r.Stale {
-						return yes(fmt.Sprintf("gold %s: %s is stored in revision %q, the case needs %q", g.source, r.ID, r.Revision, x.c.Evidence.Required[g.requirement].AnyOf[0].Revision))
+						return yes(fmt.Sprintf("gold %s: %s is stored in revision %q, the case needs %q", g.name(), r.ID, r.Revision, x.c.Evidence.Required[g.requirement].AnyOf[0].Revision))
 					}
 				}
 				return no
@@ -214,7 +235,7 @@ func indexRules() []Rule {
 			func(x *facts, g *goldState) finding {
 				for _, s := range x.goldFacts(g.requirement) {
 					if len(s.Split) > 0 {
-						return yes(fmt.Sprintf("gold %s: the span is split over %s", g.source, strings.Join(s.Split[0], " and ")))
+						return yes(fmt.Sprintf("gold %s: the span is split over %s", g.name(), strings.Join(s.Split[0], " and ")))
 					}
 				}
 				return storedAs("part", "ends before or inside the span")(x, g)
@@ -231,7 +252,7 @@ func storedAs(relation, says string) func(*facts, *goldState) finding {
 	return func(x *facts, g *goldState) finding {
 		for _, r := range x.relations(g.requirement) {
 			if r.Relation == relation {
-				return yes(fmt.Sprintf("gold %s: %s %s (%s scanned)", g.source, r.ID, says, x.scanned()))
+				return yes(fmt.Sprintf("gold %s: %s %s (%s scanned)", g.name(), r.ID, says, x.scanned()))
 			}
 		}
 		return no

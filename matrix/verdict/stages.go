@@ -114,7 +114,7 @@ func (w *walker) testIndex() (State, string) {
 		case matrix.Unknown:
 			return Unobserved, "the scan is not complete: " + orElse(w.o.Store.Scan.Reason, "it was not run")
 		default:
-			return Unobserved, fmt.Sprintf("gold %s is not in the store", g.source)
+			return Unobserved, fmt.Sprintf("gold %s is not in the store", g.name())
 		}
 	}
 	return Clear, fmt.Sprintf("%s by scan of %s", strings.Join(held, "; "), w.scanned())
@@ -149,15 +149,15 @@ func (w *walker) crossed(lost boundary, how string) (State, string) {
 	var places []string
 	for _, g := range w.gold {
 		if g.lost == notSeen || g.lost >= lost && g.lost != crossedAll {
-			return Unobserved, fmt.Sprintf("gold %s did not come this far", g.source)
+			return Unobserved, fmt.Sprintf("gold %s did not come this far", g.name())
 		}
 		switch lost {
 		case lostInSearch:
-			places = append(places, fmt.Sprintf("gold %s: rank %d of k = %d", g.source, g.place.BySpan, w.search.K))
+			places = append(places, fmt.Sprintf("gold %s: rank %d of k = %d", g.name(), g.place.BySpan, w.search.K))
 		case lostInRerank:
-			places = append(places, fmt.Sprintf("gold %s: rank %d after the rerank", g.source, g.place.Reranked))
+			places = append(places, fmt.Sprintf("gold %s: rank %d after the rerank", g.name(), g.place.Reranked))
 		default:
-			places = append(places, fmt.Sprintf("gold %s %s", g.source, how))
+			places = append(places, fmt.Sprintf("gold %s %s", g.name(), how))
 		}
 	}
 	return Clear, strings.Join(places, "; ")

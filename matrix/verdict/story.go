@@ -14,7 +14,7 @@ func (w *walker) summary() string {
 	switch {
 	case len(w.defects) > 0:
 		parts := []string{w.defects[0].Evidence[0]}
-		if r := w.restores(); r != "" && w.defects[0].Stage != StageGenerate {
+		if r := w.restores(); r != "" && isBeforeAnswer(w.defects[0].Stage) {
 			parts = append(parts, r)
 		}
 		return strings.Join(parts, "; ")
@@ -23,7 +23,7 @@ func (w *walker) summary() string {
 	case w.qualifier == CorrectRefusal:
 		return fmt.Sprintf("correct refusal in %d of %d", a.Pass, a.Scored)
 	case w.qualifier == WithoutEvidence:
-		return fmt.Sprintf("right in %d of %d without the evidence in the prompt: memory", a.Pass, a.Scored)
+		return fmt.Sprintf("right in %d of %d, without the evidence in the prompt", a.Pass, a.Scored)
 	}
 	return fmt.Sprintf("right in %d of %d", a.Pass, a.Scored)
 }
@@ -50,6 +50,9 @@ func (w *walker) story() string {
 		if len(w.defects) == 1 && b.passes() && w.goldTested() && isBeforeAnswer(first.Stage) {
 			out = append(out, fmt.Sprintf("With the evidence in its prompt the same generator answers correctly (B %d of %d), so nothing after %s is at fault here.", b.result.Pass, b.result.Scored, stageNoun(first.Stage)))
 		}
+		if b.fails() && !w.goldTested() && first.Stage == StagePrompt {
+			out = append(out, "B fails as well, through the same prompt, so it says nothing of the generator.")
+		}
 		for _, s := range w.says[1:] {
 			out = append(out, "A second defect stands behind it: "+lowerFirst(s))
 		}
@@ -60,11 +63,23 @@ func (w *walker) story() string {
 	case w.qualifier == CorrectRefusal:
 		out = append(out, "Nothing in the store answers the question, and the system says so.")
 	case w.qualifier == WithoutEvidence:
-		out = append(out, "The answer is right although the evidence never reached the prompt: the model knew it, or guessed.")
+		out = append(out, "The answer is right although the evidence never reached the prompt: "+w.howKnown())
 	default:
 		out = append(out, "The evidence reached the prompt and the answer is right.")
 	}
 	return strings.Join(out, " ")
+}
+
+// howKnown says what D/closed-book tells of an answer that is right without its evidence.
+func (w *walker) howKnown() string {
+	closed := w.cells[matrix.CellID("D/"+matrix.ClosedBook)]
+	switch {
+	case !closed.usable():
+		return "the model knew it, guessed it, or took it from another item."
+	case closed.passes():
+		return fmt.Sprintf("the model knows it without any context (D/closed-book %d of %d).", closed.result.Pass, closed.result.Scored)
+	}
+	return fmt.Sprintf("another item in the context says so, for without any context it does not (D/closed-book %d of %d).", closed.result.Pass, closed.result.Scored)
 }
 
 func isBeforeAnswer(s Stage) bool {
@@ -98,6 +113,11 @@ func (w *walker) findings() []string {
 	}
 	if closed := w.cells[matrix.CellID("D/"+matrix.ClosedBook)]; w.c.Expect == matrix.ExpectAnswer && closed.passes() {
 		out = append(out, fmt.Sprintf("memory: D/closed-book passes %d of %d without any context", closed.result.Pass, closed.result.Scored))
+	}
+	for _, planned := range w.p.Cells {
+		if slices.ContainsFunc(w.cells[planned.Cell].trials, func(t *matrix.Trial) bool { return t.AnswerLossy }) {
+			out = append(out, fmt.Sprintf("answer: one of %s was cut at the size limit, or was not valid UTF-8; it was judged as it is kept", planned.Cell))
+		}
 	}
 	if w.found != nil && len(w.found.Filtered) > 0 {
 		out = append(out, fmt.Sprintf("filter: %d returned items are not admitted by the declared filter: %s", len(w.found.Filtered), ranksOf(w.search, w.found.Filtered)))
