@@ -83,14 +83,14 @@ func fillFile(ctx context.Context, path string, r *recipe, cfg adapters.Config) 
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	// The statements are not given ctx, which would cost each of them a watcher; it is asked between documents.
+	// The connection outlives a cancelled ctx, for its error would hide the one that matters.
 	conn, err := db.Conn(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	b := &builder{recipe: r, embedder: cfg.IndexEmbedder, conn: conn, collections: map[string]*collection{}, keyword: map[int]*sql.Stmt{}}
-	if err := b.begin(); err != nil {
+	if err := b.begin(ctx); err != nil {
 		return err
 	}
 	if err := b.fill(ctx, cfg); err != nil {
@@ -99,20 +99,22 @@ func fillFile(ctx context.Context, path string, r *recipe, cfg adapters.Config) 
 	return b.finish(ctx)
 }
 
-func (b *builder) exec(query string, args ...any) error {
-	_, err := b.conn.ExecContext(context.Background(), query, args...)
+// exec runs a statement that ctx can stop. Those that insert one row each run without it, which would cost each of them a
+// watcher; it is asked between documents.
+func (b *builder) exec(ctx context.Context, query string, args ...any) error {
+	_, err := b.conn.ExecContext(ctx, query, args...)
 	return err
 }
 
-func (b *builder) begin() error {
-	if err := b.exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN; %s", applicationID, storeFormat, storeLayout)); err != nil {
+func (b *builder) begin(ctx context.Context) error {
+	if err := b.exec(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; BEGIN; %s", applicationID, storeFormat, storeLayout)); err != nil {
 		return err
 	}
 	var err error
-	if b.insert, err = prepareInserts(b.conn); err != nil {
+	if b.insert, err = prepareInserts(ctx, b.conn); err != nil {
 		return err
 	}
-	_, err = b.collection(b.recipe.Collection)
+	_, err = b.collection(ctx, b.recipe.Collection)
 	return err
 }
 
@@ -174,7 +176,7 @@ func (b *builder) add(ctx context.Context, batch []entry) error {
 	}
 	for i := range batch {
 		e := &batch[i]
-		if err := b.put(&e.Item, e.indexed, vectors[i]); err != nil {
+		if err := b.put(ctx, &e.Item, e.indexed, vectors[i]); err != nil {
 			return fmt.Errorf("storing document %q: %w", e.ID, err)
 		}
 		for copied := range e.copies {
@@ -183,7 +185,7 @@ func (b *builder) add(ctx context.Context, batch []entry) error {
 			}
 			item := e.Item
 			item.ID = fmt.Sprintf("%s~%d", e.ID, copied+1)
-			if err := b.put(&item, e.indexed, vectors[i]); err != nil {
+			if err := b.put(ctx, &item, e.indexed, vectors[i]); err != nil {
 				return fmt.Errorf("storing copy %q: %w", item.ID, err)
 			}
 		}
@@ -192,7 +194,7 @@ func (b *builder) add(ctx context.Context, batch []entry) error {
 }
 
 // collection returns the collection of that name, "" for the one that is searched, and makes it where it is new.
-func (b *builder) collection(name string) (*collection, error) {
+func (b *builder) collection(ctx context.Context, name string) (*collection, error) {
 	if name == "" {
 		name = b.recipe.Collection
 	}
@@ -201,12 +203,12 @@ func (b *builder) collection(name string) (*collection, error) {
 	}
 	c := &collection{Name: name, Number: len(b.collections) + 1}
 	// Only the index is kept, not its text, which stands in item. The larger hash makes fewer segments to merge.
-	err := b.exec(fmt.Sprintf(`CREATE VIRTUAL TABLE %[1]s USING fts5(text, content='', tokenize=%[2]s);
+	err := b.exec(ctx, fmt.Sprintf(`CREATE VIRTUAL TABLE %[1]s USING fts5(text, content='', tokenize=%[2]s);
 		INSERT INTO %[1]s (%[1]s, rank) VALUES ('hashsize', 4000000)`, c.fts(), sqlQuote(b.recipe.Keyword.tokenizer())))
 	if err != nil {
 		return nil, fmt.Errorf("making the keyword index: %w", err)
 	}
-	b.keyword[c.Number], err = b.conn.PrepareContext(context.Background(), fmt.Sprintf(`INSERT INTO %s (rowid, text) VALUES (?, ?)`, c.fts()))
+	b.keyword[c.Number], err = b.conn.PrepareContext(ctx, fmt.Sprintf(`INSERT INTO %s (rowid, text) VALUES (?, ?)`, c.fts()))
 	if err != nil {
 		return nil, err
 	}
@@ -217,12 +219,12 @@ func (b *builder) collection(name string) (*collection, error) {
 // finish does what needs all items: swapped vectors, the index of ids, and what the file says of itself.
 func (b *builder) finish(ctx context.Context) error {
 	for _, pair := range b.recipe.Faults.swaps() {
-		if err := b.swap(pair[0], pair[1]); err != nil {
+		if err := b.swap(ctx, pair[0], pair[1]); err != nil {
 			return err
 		}
 	}
-	if err := b.exec(`CREATE UNIQUE INDEX item_id ON item (collection, id)`); err != nil {
-		return errors.Join(b.twice(), err)
+	if err := b.exec(ctx, `CREATE UNIQUE INDEX item_id ON item (collection, id)`); err != nil {
+		return errors.Join(b.twice(ctx), err)
 	}
 	a := about{
 		Digest: b.recipe.digest(), Fingerprint: b.sum.fingerprint(b.recipe), Keyword: b.recipe.Keyword,
@@ -242,19 +244,16 @@ func (b *builder) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.exec(`INSERT INTO about VALUES (?)`, string(text)); err != nil {
+	if err := b.exec(ctx, `INSERT INTO about VALUES (?)`, string(text)); err != nil {
 		return err
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return b.exec(`COMMIT`)
+	return b.exec(ctx, `COMMIT`)
 }
 
 // twice names an id that stands twice in one collection.
-func (b *builder) twice() error {
+func (b *builder) twice(ctx context.Context) error {
 	var id string
-	err := b.conn.QueryRowContext(context.Background(),
+	err := b.conn.QueryRowContext(ctx,
 		`SELECT id FROM item GROUP BY collection, id HAVING count(*) > 1 ORDER BY id LIMIT 1`).Scan(&id)
 	if err != nil {
 		return nil //nolint:nilerr // the caller has the error that matters

@@ -139,7 +139,7 @@ func TestStoreFileSetting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Close() //nolint:errcheck // only read
+	defer again.Close()
 	if got := keywordIDs(t, again.(*store), "zx-1 zx"); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("finds %q", got)
 	}
@@ -250,6 +250,28 @@ func TestBuildFailsWhole(t *testing.T) {
 	}
 	if got := files(t, dir); len(got) != 0 {
 		t.Errorf("files %q are left over", got)
+	}
+}
+
+// A statement that takes long, such as the index over all ids, ends with its context.
+func TestCancelStopsAStatement(t *testing.T) {
+	t.Parallel()
+	db, err := openSQLite(filepath.Join(t.TempDir(), "x.sqlite"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	b := &builder{conn: conn}
+	err = b.exec(ctx, `CREATE TABLE endless AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n`)
+	if kind := adapters.KindOf(storeError(ctx, "open", err)); kind != adapters.KindTimeout {
+		t.Errorf("got %v, of kind %s", err, kind)
 	}
 }
 

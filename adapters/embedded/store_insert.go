@@ -21,10 +21,10 @@ type inserts struct {
 	item, vector, attr *sql.Stmt
 }
 
-func prepareInserts(conn *sql.Conn) (inserts, error) {
+func prepareInserts(ctx context.Context, conn *sql.Conn) (inserts, error) {
 	var failed error
 	prepare := func(query string) *sql.Stmt {
-		stmt, err := conn.PrepareContext(context.Background(), query)
+		stmt, err := conn.PrepareContext(ctx, query)
 		failed = errors.Join(failed, err)
 		return stmt
 	}
@@ -36,8 +36,8 @@ func prepareInserts(conn *sql.Conn) (inserts, error) {
 }
 
 // put stores one item: what is found (indexed, vector) and what is then returned (item).
-func (b *builder) put(item *adapters.Item, indexed string, vector []float32) error {
-	c, err := b.collection(item.Collection)
+func (b *builder) put(ctx context.Context, item *adapters.Item, indexed string, vector []float32) error {
+	c, err := b.collection(ctx, item.Collection)
 	if err != nil {
 		return err
 	}
@@ -108,14 +108,14 @@ func (b *builder) putVector(n int64, collection, id string, vector []float32) er
 }
 
 // swap exchanges the vectors of two documents.
-func (b *builder) swap(one, other string) error {
+func (b *builder) swap(ctx context.Context, one, other string) error {
 	var n [2]int64
 	var number [2]int
 	var length [2]float64
 	var data [2][]byte
 	for i, id := range []string{one, other} {
 		// A document that stands in several collections is meant where it was ingested first.
-		err := b.conn.QueryRowContext(context.Background(), `SELECT i.n, i.collection, v.norm, v.v FROM item i JOIN vector v ON v.n = i.n
+		err := b.conn.QueryRowContext(ctx, `SELECT i.n, i.collection, v.norm, v.v FROM item i JOIN vector v ON v.n = i.n
 			WHERE i.id = ? ORDER BY i.n LIMIT 1`, id).Scan(&n[i], &number[i], &length[i], &data[i])
 		if errors.Is(err, sql.ErrNoRows) {
 			return invalid("open", "fault \"vectors\" swaps the vector of %q, which has none", id)
@@ -128,7 +128,7 @@ func (b *builder) swap(one, other string) error {
 		collection := b.nameOf(number[i])
 		b.sum.vector(collection, id, data[i], -1)
 		b.sum.vector(collection, id, data[1-i], 1)
-		if err := b.exec(`UPDATE vector SET norm = ?, v = ? WHERE n = ?`, length[1-i], data[1-i], n[i]); err != nil {
+		if err := b.exec(ctx, `UPDATE vector SET norm = ?, v = ? WHERE n = ?`, length[1-i], data[1-i], n[i]); err != nil {
 			return err
 		}
 	}
@@ -174,8 +174,8 @@ func (s *contentSum) add(sign int, fields ...string) {
 	var size [8]byte
 	for _, field := range fields {
 		binary.LittleEndian.PutUint64(size[:], uint64(len(field)))
-		s.hash.Write(size[:])         //nolint:errcheck // a hash never fails
-		io.WriteString(s.hash, field) //nolint:errcheck // likewise
+		s.hash.Write(size[:])
+		_, _ = io.WriteString(s.hash, field) // a hash never fails
 	}
 	sum := s.hash.Sum(nil)
 	for i := range s.lanes {
@@ -198,6 +198,6 @@ func (s *contentSum) fingerprint(r *recipe) string {
 	for _, lane := range lanes {
 		_ = binary.Write(final, binary.LittleEndian, lane)
 	}
-	final.Write(keyword) //nolint:errcheck // a hash never fails
+	final.Write(keyword)
 	return hex.EncodeToString(final.Sum(nil))
 }
