@@ -29,8 +29,10 @@ func (l large) Items(context.Context) iter.Seq2[adapters.Item, error] {
 				fmt.Fprintf(&text, "w%x ", zipf.Uint64()*7919)
 			}
 			fmt.Fprintf(&text, "serial%d.", i)
-			item := adapters.Item{ID: fmt.Sprintf("doc-%07d", i), Source: fmt.Sprintf("file-%d.md", i/20), Text: text.String(),
-				Metadata: map[string][]string{"tenant": {fmt.Sprintf("t%d", i%10)}}}
+			item := adapters.Item{
+				ID: fmt.Sprintf("doc-%07d", i), Source: fmt.Sprintf("file-%d.md", i/20), Text: text.String(),
+				Metadata: map[string][]string{"tenant": {fmt.Sprintf("t%d", i%10)}},
+			}
 			if !yield(item, nil) {
 				return
 			}
@@ -40,7 +42,7 @@ func (l large) Items(context.Context) iter.Seq2[adapters.Item, error] {
 
 func hashing(tb testing.TB, settings string) adapters.Embedder {
 	tb.Helper()
-	e, err := openEmbedder(context.Background(), adapters.Config{Settings: []byte(settings)})
+	e, err := openEmbedder(tb.Context(), adapters.Config{Settings: []byte(settings)})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func refuseForeign(path string) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // only read
+	defer file.Close()
 	header := make([]byte, 100)
 	if _, err := io.ReadFull(file, header); err != nil || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")) ||
 		binary.BigEndian.Uint32(header[68:]) != applicationID {
@@ -156,8 +156,10 @@ type details struct {
 
 // detailsOf returns the JSON text, or nil where there is nothing to tell.
 func detailsOf(item *adapters.Item) (any, error) {
-	d := details{Access: item.Access, Metadata: item.Metadata, EmbedModel: item.EmbedModel,
-		IndexedAt: newTimeText(item.IndexedAt), UpdatedAt: newTimeText(item.UpdatedAt)}
+	d := details{
+		Access: item.Access, Metadata: item.Metadata, EmbedModel: item.EmbedModel,
+		IndexedAt: newTimeText(item.IndexedAt), UpdatedAt: newTimeText(item.UpdatedAt),
+	}
 	if len(d.Access) == 0 && len(d.Metadata) == 0 && d.EmbedModel == "" && d.IndexedAt == "" && d.UpdatedAt == "" {
 		return nil, nil
 	}

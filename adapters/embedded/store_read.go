@@ -132,7 +132,7 @@ func (s *store) page(ctx context.Context, r reader, c collection, after string) 
 	if err != nil {
 		return nil, false, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	size := 0
 	for rows.Next() {
 		_, item, err := r.item(rows)
@@ -207,7 +207,7 @@ func (s *store) each(ctx context.Context, r reader, where string, args []any, vi
 	if err != nil {
 		return err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	for rows.Next() {
 		n, item, err := r.item(rows)
 		if err != nil {

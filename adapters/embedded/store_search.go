@@ -148,7 +148,7 @@ func (s *store) ranked(ctx context.Context, query string, args []any, threshold 
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	var ranking []scored
 	for rows.Next() {
 		var item scored

@@ -147,8 +147,10 @@ func TestExplainShowsWhatThePromptMadeOfTheEvidence(t *testing.T) {
 		prompt []matrix.PromptMessage
 		want   []string
 	}{
-		{"replaced", message("Context:\n[s] When you are sick, call (removed) before nine.\n\nQuestion: who?"),
-			[]string{"     packed  When you are sick, call 0800 555 0147 before nine.\n", "     prompt  When you are sick, call (removed) before nine. "}},
+		{
+			"replaced", message("Context:\n[s] When you are sick, call (removed) before nine.\n\nQuestion: who?"),
+			[]string{"     packed  When you are sick, call 0800 555 0147 before nine.\n", "     prompt  When you are sick, call (removed) before nine. "},
+		},
 		{"cut", message("[s] When you are sick, call 0800"), []string{"     packed  …you are sick, call 0800 555 0147 before nine.\n", "     prompt  …you are sick, call 0800\n"}},
 		{"of other words", message("[s] s"), nil},
 		{"withheld", []matrix.PromptMessage{{Role: "user"}}, nil},
