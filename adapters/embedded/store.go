@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -17,10 +17,20 @@ import (
 // store reads a file that build has made. The file never changes while it is open, so nothing here takes a lock.
 type store struct {
 	db       *sql.DB
+	file     storeFile
+	held     *os.File // of a file of the cache, which is in use by it
+	discard  func() bool
 	settings storeSettings
 	about    about
 	here     collection
 	closed   atomic.Bool
+}
+
+// storeFile is where a store's file is, and where it comes from.
+type storeFile struct {
+	path   string
+	filled bool // from documents, so that it can be built again
+	cached bool // in the cache folder, under a name that nobody has chosen
 }
 
 // openStore opens the store's file. It is built first where it is missing or was built from something else.
@@ -34,7 +44,7 @@ func openStore(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, 
 		if settings.File == "" {
 			return nil, invalid("open", "the store has neither documents nor a file; name one of them")
 		}
-		s, err = openFile(ctx, settings.File, settings)
+		s, err = openFile(ctx, storeFile{path: settings.File}, settings)
 	} else {
 		s, err = openFilled(ctx, cfg, settings)
 	}
@@ -42,7 +52,7 @@ func openStore(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, 
 		return nil, storeError(ctx, "open", err)
 	}
 	if err := s.declare(ctx, cfg.IndexEmbedder); err != nil {
-		return nil, errors.Join(storeError(ctx, "open", err), s.Close())
+		return nil, errors.Join(s.wrap(ctx, "open", err), s.Close())
 	}
 	return s, nil
 }
@@ -53,16 +63,16 @@ func openFilled(ctx context.Context, cfg adapters.Config, settings storeSettings
 	if err != nil {
 		return nil, err
 	}
-	path := settings.File
-	if path == "" {
+	file := storeFile{path: settings.File, filled: true}
+	if file.path == "" {
 		if cfg.CacheDir == "" {
 			return nil, invalid("open", "there is no cache folder to build the store in; name one, or set \"file\"")
 		}
-		path = filepath.Join(cfg.CacheDir, "store-"+recipe.digest()[:32]+".sqlite")
-	} else if err := refuseForeign(path); err != nil {
+		file.path, file.cached = cachePath(cfg.CacheDir, recipe), true
+	} else if err := refuseForeign(file.path); err != nil {
 		return nil, err
 	}
-	s, err := openFile(ctx, path, settings)
+	s, err := openFile(ctx, file, settings)
 	if err == nil && s.about.Digest == recipe.digest() {
 		return s, nil
 	}
@@ -73,27 +83,39 @@ func openFilled(ctx context.Context, cfg adapters.Config, settings storeSettings
 	if ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), err)
 	}
-	if err := build(ctx, path, recipe, cfg); err != nil {
+	if err := build(ctx, file.path, recipe, cfg); err != nil {
 		return nil, err
 	}
-	return openFile(ctx, path, settings)
+	s, err = openFile(ctx, file, settings)
+	if err == nil && file.cached {
+		evict(cfg.CacheDir) // now that the new one is held
+	}
+	return s, err
 }
 
 // openFile opens a finished file to read it.
-func openFile(ctx context.Context, path string, settings storeSettings) (*store, error) {
-	if _, err := os.Stat(path); err != nil {
+func openFile(ctx context.Context, file storeFile, settings storeSettings) (_ *store, err error) {
+	if _, err := os.Stat(file.path); err != nil {
 		return nil, invalid("open", "opening the store's file: %w", err)
 	}
-	if err := refuseForeign(path); err != nil {
+	if err := refuseForeign(file.path); err != nil {
 		return nil, err
 	}
-	db, err := openReader(path)
-	if err != nil {
-		return nil, err
+	s := &store{file: file, settings: settings}
+	if file.cached {
+		if s.held, err = hold(file.path); err != nil {
+			return nil, err
+		}
+		s.discard = sync.OnceValue(func() bool { return discard(s.held, file.path) })
 	}
-	s := &store{db: db, settings: settings}
-	if s.about, err = readAbout(ctx, db); err != nil {
-		return nil, errors.Join(fmt.Errorf("reading the store's file %q: %w", path, err), db.Close())
+	if s.db, err = openReader(file.path); err != nil {
+		return nil, errors.Join(err, s.letGo())
+	}
+	if s.about, err = readAbout(ctx, s.db); err != nil {
+		if !isDamage(err) {
+			err = fmt.Errorf("reading the store's file %q: %w", file.path, err)
+		}
+		return nil, errors.Join(s.explain(err), s.db.Close(), s.letGo())
 	}
 	// How texts were split is fixed in the file, and queries must be split alike.
 	s.settings.Keyword.Stem = s.about.Keyword.Stem
@@ -151,10 +173,18 @@ func (s *store) Close() error {
 	if s.closed.Swap(true) {
 		return nil
 	}
-	if err := s.db.Close(); err != nil {
+	if err := errors.Join(s.db.Close(), s.letGo()); err != nil {
 		return fail("close", adapters.KindPermanent, err)
 	}
 	return nil
+}
+
+// letGo says that the file is no longer in use.
+func (s *store) letGo() error {
+	if s.held == nil {
+		return nil
+	}
+	return s.held.Close()
 }
 
 // enter is the first thing that a method does.
@@ -173,7 +203,7 @@ func (s *store) wrap(ctx context.Context, op string, err error) error {
 	if err != nil && s.closed.Load() && ctx.Err() == nil {
 		return fail(op, adapters.KindPermanent, adapters.ErrClosed)
 	}
-	return storeError(ctx, op, err)
+	return storeError(ctx, op, s.explain(err))
 }
 
 // storeError wraps err. SQLite reports a cancelled statement as "interrupted", so the context is asked for the reason.

@@ -95,14 +95,17 @@ func readAbout(ctx context.Context, db *sql.DB) (about, error) {
 		return a, fmt.Errorf("it has format %d, and this version reads %d; name the documents to build it again", format, storeFormat)
 	}
 	var text []byte
-	if err := db.QueryRowContext(ctx, `SELECT json FROM about`).Scan(&text); err != nil {
+	switch err := db.QueryRowContext(ctx, `SELECT json FROM about`).Scan(&text); {
+	case errors.Is(err, sql.ErrNoRows):
+		return a, damage{errors.New("it says nothing of itself")}
+	case err != nil:
 		return a, err
 	}
 	if err := json.Unmarshal(text, &a); err != nil {
-		return a, err
+		return a, damage{err}
 	}
 	if len(a.Fingerprint) < 12 {
-		return a, errors.New("it has no fingerprint")
+		return a, damage{errors.New("it has no fingerprint")}
 	}
 	return a, nil
 }

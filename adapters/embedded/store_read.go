@@ -59,10 +59,10 @@ func (r reader) item(rows *sql.Rows) (n int64, item adapters.Item, err error) {
 	if more.Valid {
 		var d details
 		if err := json.Unmarshal([]byte(more.String), &d); err != nil {
-			return 0, item, fmt.Errorf("reading item %q: %w", item.ID, err)
+			return 0, item, damage{fmt.Errorf("item %q: %w", item.ID, err)}
 		}
 		if err := d.fill(&item); err != nil {
-			return 0, item, fmt.Errorf("reading item %q: %w", item.ID, err)
+			return 0, item, damage{fmt.Errorf("item %q: %w", item.ID, err)}
 		}
 	}
 	return n, item, nil
