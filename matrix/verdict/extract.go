@@ -43,6 +43,28 @@ type extractor struct {
 	folded  map[string]Folded   // by text reference: a chunk is folded once however often it was returned
 	words   map[string][]string // by text reference
 	base    basePrompt
+	last    foldedPrompt // of the trial before: repetitions share their prompt
+}
+
+// foldedPrompt is a prompt, read once.
+type foldedPrompt struct {
+	refs   string
+	text   matrix.Text
+	folded Folded
+	words  []string
+}
+
+func (x *extractor) readPrompt(messages []matrix.PromptMessage) (matrix.Text, Folded, []string) {
+	refs := ""
+	for _, m := range messages {
+		refs += m.Text.Ref + "\n"
+	}
+	if refs != x.last.refs || refs == "" {
+		text := joinPrompt(messages)
+		folded := FoldText(text.Value)
+		x.last = foldedPrompt{refs, text, folded, distinctWords(folded.String())}
+	}
+	return x.last.text, x.last.folded, x.last.words
 }
 
 func (x *extractor) fold(t matrix.Text) Folded {
@@ -204,11 +226,9 @@ func (x *extractor) named(requirement int, id, source string) bool {
 
 func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	out := TrialFeatures{CallKey: t.CallKey, Cell: t.Cell, Rep: t.Rep}
-	prompt := joinPrompt(t.Prompt)
-	foldedPrompt := FoldText(prompt.Value)
-	promptWords := distinctWords(foldedPrompt.String())
+	prompt, folded, promptWords := x.readPrompt(t.Prompt)
 	for i := range x.c.Evidence.Required {
-		out.Gold = append(out.Gold, x.goldPlace(i, t, prompt, foldedPrompt))
+		out.Gold = append(out.Gold, x.goldPlace(i, t, prompt, folded))
 	}
 	retrieved := x.retrieved(t.Retrieval)
 	for _, p := range t.Packed {
@@ -238,7 +258,7 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	out.Claims, out.Refused, out.Empty, out.Meets = check.Claims, check.Refused, check.Empty, check.Meets
 	out.Citations, out.Fabricated = check.Citations, check.Fabricated
 	if bare := FoldText(StripCitations(t.Answer.Value)).String(); bare != "" && !check.Refused {
-		out.Copied = strings.Contains(foldedPrompt.String(), strings.TrimRight(bare, " .!?"))
+		out.Copied = strings.Contains(folded.String(), strings.TrimRight(bare, " .!?"))
 		out.Grounded = out.Copied || mostlyIn(distinctWords(bare), promptWords)
 	}
 	return out
