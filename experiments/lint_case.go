@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -135,17 +134,6 @@ func (l *loader) lintGold(c placedCase, gold matrix.Gold, n *node) {
 			}
 		}
 	}
-}
-
-// letters keeps what two ways of writing the same words have in common. It is wider than the comparison of a run, so that
-// what it finds missing is missing there too.
-func letters(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
-			return unicode.ToLower(r)
-		}
-		return -1
-	}, s)
 }
 
 // lintNames reports characters that cannot be seen in what is compared as a name.

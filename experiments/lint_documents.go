@@ -68,6 +68,7 @@ type watched struct {
 	id             string
 	as             matrix.Principal
 	gold           matrix.Gold
+	span           string // letters of gold.Span
 	node           *node
 	optional       bool // one of several alternatives
 	named          bool // a document has its source or id
@@ -87,7 +88,7 @@ func watchEvidence(cases []placedCase) *evidenceWatch {
 		required := c.node.get("evidence").get("required")
 		for i, requirement := range c.Case.Evidence.Required {
 			for j, gold := range requirement.AnyOf {
-				one := &watched{id: c.Case.ID, as: c.Case.As, gold: gold, node: goldNode(required, i, j), optional: len(requirement.AnyOf) > 1}
+				one := &watched{id: c.Case.ID, as: c.Case.As, gold: gold, span: letters(gold.Span), node: goldNode(required, i, j), optional: len(requirement.AnyOf) > 1}
 				w.all = append(w.all, one)
 				w.bySource[gold.Source] = append(w.bySource[gold.Source], one)
 				w.byBase[base(gold.Source)] = ""
@@ -105,11 +106,13 @@ func (w *evidenceWatch) see(d *Document) {
 		}
 		for _, one := range w.bySource[name] {
 			one.named = true
-			if text == "" {
-				text = letters(d.Text)
-			}
-			if !strings.Contains(text, letters(one.gold.Span)) {
-				continue
+			if !strings.Contains(d.Text, one.gold.Span) { // as it is, the usual case
+				if text == "" {
+					text = letters(d.Text)
+				}
+				if !strings.Contains(text, one.span) {
+					continue
+				}
 			}
 			one.held = true
 			if one.gold.Revision != "" && one.gold.Revision != d.Revision {
