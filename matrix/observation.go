@@ -221,7 +221,8 @@ type GoldFacts struct {
 	Exact       []string   `json:"exact,omitempty"`
 	Folded      []string   `json:"folded,omitempty"` // ids that hold the span only after NFKC, case and white space are folded
 	Split       [][]string `json:"split,omitempty"`  // pairs of neighbouring ids of one source that hold the span between them
-	Items       []GoldItem `json:"items,omitempty"`  // the items stored under the source
+	Items       []GoldItem `json:"items,omitempty"`  // items stored under the source: all that hold the span, and the first few of the others
+	Stored      int        `json:"stored,omitempty"` // how many items are stored under the source
 	Elsewhere   []string   `json:"elsewhere,omitempty"`
 	Copies      []string   `json:"copies,omitempty"` // ids under other sources that hold the whole text that the case gives
 	Text        Text       `json:"text,omitzero"`    // the gold text that B uses
@@ -237,6 +238,8 @@ type GoldItem struct {
 	Text     Text     `json:"text"`
 	Access   []string `json:"access,omitempty"`
 	Allowed  bool     `json:"allowed"` // the asker may see it
+	// Metadata holds the fields that the asker's attributes are held against.
+	Metadata map[string][]string `json:"metadata,omitempty"`
 }
 
 // EmbedFacts is what is known of who embedded the index and who embeds the queries.

@@ -228,6 +228,34 @@ cases:
 `,
 		},
 		{
+			name: "a section of a document was not ingested, its other sections were", expected: "index/missing",
+			text: `
+backends:
+  store: {adapter: embedded, documents: [{id: m1, source: manual, text: The port was built in 1904.}, {id: m2, source: manual, text: The port has two cranes and a lift.}]}
+  generator: {adapter: embedded, spots: [forty crowns]}
+pipeline: {search: {mode: keyword, k: 2}}
+cases:
+  - {id: c, query: the fee of the port, evidence: {required: [{source: manual, span: fee is forty crowns}]}, claims: [{id: fee, any: [forty crowns]}]}
+`,
+		},
+		{
+			name: "facts that differ in a name and a number are no copies", expected: "retrieve/below-cutoff",
+			text: `
+backends:
+  store:
+    adapter: embedded
+    documents:
+      - {id: emden, text: The mooring fee in Emden is 40 crowns a night.}
+      - {id: varel, text: The mooring fee in Varel is 41 crowns a night.}
+      - {id: leer, text: The mooring fee in Leer is 42 crowns a night.}
+      - {id: husum, text: "The mooring fee in Husum is 44 crowns a night, paid on arrival to the harbour office."}
+  generator: {adapter: embedded, spots: [44 crowns]}
+pipeline: {search: {mode: keyword, k: 2}}
+cases:
+  - {id: c, query: What is the mooring fee a night?, evidence: {required: [{source: husum, span: 44 crowns}]}, claims: [{id: fee, any: [44 crowns]}]}
+`,
+		},
+		{
 			name: "every text scores the best, and nothing was truncated", expected: "rerank/demoted",
 			text: `
 backends:

@@ -122,6 +122,7 @@ func (w *wanted) see(item adapters.Item, text *verdict.Haystack) {
 		w.seeOther(item, holds)
 		return
 	}
+	w.facts.Stored++
 	if !holds && len(w.facts.Exact)+len(w.facts.Folded) == 0 {
 		w.seeSplit(item)
 	}
@@ -130,11 +131,25 @@ func (w *wanted) see(item adapters.Item, text *verdict.Haystack) {
 	}
 	w.facts.Items = append(w.facts.Items, matrix.GoldItem{
 		ID: item.ID, Source: item.Source, Revision: item.Revision, Text: matrix.NewText(item.Text),
-		Access: item.Access, Allowed: w.as.Authorised(item.Access, item.Metadata),
+		Access: item.Access, Allowed: w.as.Authorised(item.Access, item.Metadata), Metadata: w.rights(item),
 	})
 	if holds && w.facts.Text.Ref == "" && w.gold.Text == "" {
 		w.facts.Text, w.facts.TextID, w.facts.TextOrigin = matrix.NewText(item.Text), item.ID, "store"
 	}
+}
+
+// rights keeps the fields of an item that the asker's attributes are held against.
+func (w *wanted) rights(item adapters.Item) map[string][]string {
+	var out map[string][]string
+	for attribute := range w.as {
+		if values, ok := item.Metadata[attribute]; ok {
+			if out == nil {
+				out = map[string][]string{}
+			}
+			out[attribute] = values
+		}
+	}
+	return out
 }
 
 // seeOther notices an item that may be the gold although it has another source.

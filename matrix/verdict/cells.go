@@ -40,7 +40,13 @@ func held(expect matrix.Expectation, c, base *cellFacts) matrix.Answer {
 		if !base.usable() || base.cached() {
 			return matrix.Unknown // an answer from a cache says nothing of the context that is varied
 		}
-		return boolAnswer(c.passes() == base.passes())
+		switch {
+		case c.passes() == base.passes():
+			return matrix.Yes
+		case !c.result.Exact && overlap(c.result.Wilson95, base.result.Wilson95):
+			return matrix.Unknown // on two sides of the limit, and not apart
+		}
+		return matrix.No
 	case matrix.ExpectBreaks:
 		return boolAnswer(!c.passes())
 	case matrix.ExpectAbstains:
@@ -48,6 +54,11 @@ func held(expect matrix.Expectation, c, base *cellFacts) matrix.Answer {
 	default: // prefers-current
 		return boolAnswer(c.passes())
 	}
+}
+
+// overlap reports whether two intervals share a value.
+func overlap(a, b []string) bool {
+	return len(a) == 2 && len(b) == 2 && matrix.Decimal(a[0]).Float() <= matrix.Decimal(b[1]).Float() && matrix.Decimal(b[0]).Float() <= matrix.Decimal(a[1]).Float()
 }
 
 // goldRanks lists where each required item stands at each boundary.

@@ -145,14 +145,14 @@ func (x *extractor) gold(g *matrix.GoldFacts) GoldFeatures {
 	return out
 }
 
-// isPart reports whether the stored text is a part of the gold text, or ends in the middle of the span.
+// isPart reports whether the stored text is a part of the gold text, or ends with the first half of the span or more.
 func (x *extractor) isPart(stored matrix.Text, want matrix.Gold) bool {
 	text := x.fold(stored).String()
 	if want.Text != "" && strings.Contains(FoldText(want.Text).String(), text) {
 		return true
 	}
 	span := strings.Fields(FoldText(want.Span).String())
-	for n := len(span) - 1; n > 0; n-- {
+	for n := len(span) - 1; 2*n >= len(span) && n > 0; n-- {
 		if strings.HasSuffix(text, strings.Join(span[:n], " ")) {
 			return true
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	nearDuplicate  = 3 // of 4: share of common words that makes two texts near duplicates
+	nearDuplicate  = 3 // of 4: how many of a text's words a shorter text must have to repeat it
 	duplicateReach = 50
 )
 
@@ -131,7 +131,7 @@ func (x *extractor) duplicates(hits []matrix.Hit) []int {
 			continue
 		}
 		for j := range i {
-			if hits[i].Text.Ref == hits[j].Text.Ref || similar(mine, x.wordsOf(hits[j].Text)) {
+			if hits[i].Text.Ref == hits[j].Text.Ref || repeats(mine, x.wordsOf(hits[j].Text)) {
 				out = append(out, hits[i].Rank)
 				break
 			}
@@ -156,18 +156,14 @@ func distinctWords(s string) []string {
 	return slices.Compact(w)
 }
 
-// similar reports whether two sorted word lists share at least three quarters of all their words.
-func similar(a, b []string) bool {
-	shared := 0
-	for i, j := 0, 0; i < len(a) && j < len(b); {
-		switch {
-		case a[i] == b[j]:
-			shared, i, j = shared+1, i+1, j+1
-		case a[i] < b[j]:
-			i++
-		default:
-			j++
-		}
+// repeats reports whether one of two texts says what the other says: all its words are the other's, and they are at least
+// three quarters of them. Texts that differ in a name or a number are two facts.
+func repeats(a, b []string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
 	}
-	return 4*shared >= nearDuplicate*(len(a)+len(b)-shared)
+	return 4*len(a) >= nearDuplicate*len(b) && !slices.ContainsFunc(a, func(w string) bool {
+		_, stands := slices.BinarySearch(b, w)
+		return !stands
+	})
 }

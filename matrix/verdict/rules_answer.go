@@ -98,7 +98,7 @@ func generateRules() []Rule {
 			}),
 		rule("incomplete", "The answer is taken from the evidence and leaves out required facts.",
 			"claim by claim, with all the evidence in the prompt, and the answer's words against the prompt's", "ask for every part of the question, or split it into several questions",
-			"retrieval work: all of the evidence was in the prompt",
+			"retrieval work alone: with all of the evidence in the prompt the answer lacks it all the same",
 			func(x *facts, b bool) finding {
 				cell := x.cells[cellOf(b)]
 				some := cell.some(func(f *TrialFeatures) bool { return x.statesFact(f) && claimIn(f, ClaimMissing) != "" })
@@ -106,12 +106,12 @@ func generateRules() []Rule {
 				return when(some || grounded, fmt.Sprintf("%s leaves out claim %s", cellOf(b), firstClaim(cell, ClaimMissing)), passes(x, cellOf(b)))
 			}),
 		rule("distracted", "With the evidence alone the answer is right; other items in the context lead it away.",
-			"gold alone against gold with one other item, and A's context in another order", "pack fewer items, rerank harder, or a model that is less easily led",
+			"gold alone against A's context, in every order that was tried, and against gold with one other item", "pack fewer items, rerank harder, or a model that is less easily led",
 			"index work: the evidence was packed",
 			distracted),
 		rule("unsupported-claim", "The answer states what the evidence in its prompt does not say.",
 			"the answer against the gold text in B's prompt", "a stricter prompt, a lower temperature or a stronger model",
-			"retrieval work: gold alone does not help either",
+			"retrieval work alone: gold does not help either",
 			func(x *facts, b bool) finding {
 				return when(b, passes(x, matrix.CellB)+" with the evidence alone in its prompt, and its words are not the evidence's")
 			}),
@@ -166,11 +166,25 @@ func distracted(x *facts, b bool) finding {
 		}
 	}
 	if n := len(x.productionTrial().Packed); n > len(x.gold) {
-		f := yes(passes(x, matrix.CellB), fmt.Sprintf("A has %d items besides the gold in its context, and no order of them helps", n-len(x.gold)))
+		f := yes(fmt.Sprintf("gold %s: packed at position %s of %d; A answers from %s", x.gold[0].name(), x.positions(), n, x.answeredFrom()),
+			passes(x, matrix.CellB)+" without the other items, and no order of them helps")
 		f.grade = Inferred
 		return f
 	}
 	return no
+}
+
+// answeredFrom names what A's failing answers cite.
+func (x *facts) answeredFrom() string {
+	var cited []string
+	for _, f := range x.cells[matrix.CellA].failing() {
+		for _, id := range f.Citations {
+			if !slices.Contains(cited, id) {
+				cited = append(cited, id)
+			}
+		}
+	}
+	return orElse(quoted(cited), "nothing that it cites")
 }
 
 // statesFact reports whether an answer states one of the required facts. What must not be stated, and what must be cited, is
@@ -201,9 +215,9 @@ func abstainRules() []Rule {
 	return []Rule{
 		{
 			Stage: StageAbstain, Label: "answered-unanswerable", grade: Shown, Needs: "A's answer",
-			Says:     "Nothing in the store answers the question, and the system answers all the same.",
+			Says:     "The case says that nothing answers the question, and the system answers all the same.",
 			Decides:  "the declared refusal phrases against A's answer",
-			TryFirst: "tell the model when to refuse, require a minimal score before generating, and test with more unanswerable questions",
+			TryFirst: "tell the model when to refuse, require a minimal score before generating, and test with more unanswerable questions; where what it cites does answer, correct the case",
 			Wasted:   "index and ranking work: there is no evidence to find",
 			once: func(x *facts) finding {
 				a := x.cells[matrix.CellA]
@@ -217,7 +231,7 @@ func abstainRules() []Rule {
 						from = strings.Join(f.Citations, ", ")
 					}
 				}
-				return yes(fmt.Sprintf("no gold exists; answered from %s in %d of %d trials", from, a.result.Scored-a.result.Refused, a.result.Scored))
+				return yes(fmt.Sprintf("no gold is declared; answered from %s in %d of %d trials", from, a.result.Scored-a.result.Refused, a.result.Scored))
 			},
 		},
 		{

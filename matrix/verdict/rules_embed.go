@@ -123,7 +123,7 @@ func embedRules() []Rule {
 			"send the prefixes that the model was trained with, on both sides and on every route",
 			"another embedding model: it is the right one, asked wrongly",
 			prefixMismatch),
-		rule("mixed-models", "A part of the index, the evidence among it, was embedded by another model.",
+		rule("mixed-models", "A part of the index, the evidence among it, does not hold what the query's embedder makes of its text: another model, an older text, or damage.",
 			"stored vectors against fresh ones, item by item", "re-embed the items that do not match",
 			"query wording: the two spaces cannot be compared",
 			func(x *facts, g *goldState, s sample) finding {

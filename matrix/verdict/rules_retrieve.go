@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -71,6 +72,10 @@ func retrieveRules() []Rule {
 			"the gold item's own score in the full ranking", "add the asker's words to the chunk, synonyms, stemming or a dense arm",
 			"a larger k: the item is not ranked at all",
 			vocabularyMiss),
+		rule("vocabulary-miss", "The search scores the evidence like the items ahead: nothing in the query that it understands tells them apart.",
+			"the gold item's own score in the full ranking against the best one", "keep the symbols that matter (token_chars), put the asker's words into the chunk, or add a dense arm or a reranker",
+			"work on the order among equal scores: it is that of the ids",
+			undistinguished),
 		{
 			Stage: StageIndex, Label: "stale", grade: Shown, Needs: "the full ranking of C, and what the case declares to be superseded",
 			Says:     "The store serves a superseded text beside the current one, and it takes the place.",
@@ -85,7 +90,7 @@ func retrieveRules() []Rule {
 				if ahead == 0 || g.place.BySpan-ahead > x.search.K {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; ahead of it the superseded %s", g.name(), g.place.BySpan, x.search.K, ranksOf(x.search, x.found.Outdated)))
+				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; ahead of it the superseded %s", g.name(), g.place.BySpan, x.search.K, ranksOf(x.search, before(x.found.Outdated, g.place.BySpan))))
 			},
 		},
 		rule("crowded-out", "Near copies of one text take the places, and the evidence falls below the cutoff.",
@@ -96,11 +101,11 @@ func retrieveRules() []Rule {
 				if g.place.BySpan == 0 || copies == 0 || g.place.BySpan-copies > x.search.K {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; %d of the items ahead repeat another one: %s", g.name(), g.place.BySpan, x.search.K, copies, ranksOf(x.search, x.found.Duplicate)))
+				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; %d of the items ahead repeat another one: %s", g.name(), g.place.BySpan, x.search.K, copies, ranksOf(x.search, before(x.found.Duplicate, g.place.BySpan))))
 			}),
 		rule("below-cutoff", "The evidence is in the store and was found, but ranked below what is passed on.",
 			"rank of the gold item in the full ranking against k", "a reranker, or a larger k together with a larger budget: culprit sweep",
-			"prompt edits: the model never saw the evidence",
+			"prompt edits: what is missing never reached the prompt",
 			belowCutoff),
 	}
 }
@@ -140,14 +145,11 @@ func rankOrAbsent(rank int) string {
 }
 
 // aheadOf counts the ranks that are better than rank.
-func aheadOf(ranks []int, rank int) int {
-	n := 0
-	for _, r := range ranks {
-		if r < rank {
-			n++
-		}
-	}
-	return n
+func aheadOf(ranks []int, rank int) int { return len(before(ranks, rank)) }
+
+// before keeps the ranks that are better than rank.
+func before(ranks []int, rank int) []int {
+	return slices.DeleteFunc(slices.Clone(ranks), func(r int) bool { return r >= rank })
 }
 
 func vocabularyMiss(x *facts, g *goldState) finding {
@@ -169,12 +171,20 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 		}
 		return yes(says)
 	}
-	// Equal scores from the top down to the gold: nothing in the query that the search understands tells them apart.
+	return no
+}
+
+// undistinguished fires for equal scores from the top down to the gold: nothing in the query that the search understands
+// tells them apart.
+func undistinguished(x *facts, g *goldState) finding {
+	if g.place.BySpan == 0 {
+		return no
+	}
 	top, mine := x.search.Candidates[0].Score, x.search.Candidates[g.place.BySpan-1].Score
 	if top == nil || mine == nil || *top != *mine {
 		return no
 	}
-	return yes(fmt.Sprintf("gold %s: ties with the %d items ahead at score %s; the order among them means nothing", g.name(), g.place.BySpan-1, *mine))
+	return yes(fmt.Sprintf("gold %s: rank %d only by its id, with the same score as the %d ahead (%s)", g.name(), g.place.BySpan, g.place.BySpan-1, *mine))
 }
 
 func quotedTexts(texts []string) string {

@@ -37,8 +37,8 @@ func fixtureRules() []Rule {
 			Needs:    "access lists of the stored items",
 			Says:     "The asker may not see the declared evidence, so a right answer would be a leak.",
 			Decides:  "the rights of every stored item that holds the gold against the asker's",
-			TryFirst: "correct `as:`, or expect an abstention",
-			Wasted:   "retrieval work: the filter does what it should",
+			TryFirst: "correct `as:`, or the rights that the item was stored with, or expect an abstention",
+			Wasted:   "retrieval work: the filter does what the stored rights say",
 			once:     goldUnauthorised,
 		},
 	}
@@ -57,13 +57,13 @@ func goldUnauthorised(x *facts) finding {
 				if slices.Contains(g.Exact, item.ID) || slices.Contains(g.Folded, item.ID) {
 					holders++
 					if !item.Allowed {
-						denied = append(denied, item.ID)
+						denied = append(denied, x.denial(matrix.Hit{ID: item.ID, Access: item.Access, Metadata: item.Metadata}))
 					}
 				}
 			}
 		}
 		if holders > 0 && len(denied) == holders {
-			return yes(fmt.Sprintf("gold %s is stored only where the asker may not look: %s", x.c.Evidence.Required[i].AnyOf[0].Source, quoted(denied)))
+			return yes(append([]string{fmt.Sprintf("gold %s is stored only where the asker may not look", x.c.Evidence.Required[i].AnyOf[0].Source)}, denied...)...)
 		}
 	}
 	return no
@@ -238,20 +238,43 @@ func indexRules() []Rule {
 						return yes(fmt.Sprintf("gold %s: the span is split over %s", g.name(), strings.Join(s.Split[0], " and ")))
 					}
 				}
-				return storedAs("part", "ends before or inside the span")(x, g)
+				for _, r := range x.relations(g.requirement) {
+					if r.Relation == "part" {
+						return yes(fmt.Sprintf("gold %s: %s ends before or inside the span (%s scanned)", g.source, r.ID, x.scanned()))
+					}
+				}
+				return no
 			}),
 		rule("overwritten", "Another body is stored under the gold's id.",
 			"fetch by id: the body under the id is not the gold's",
 			"look for id collisions in the ingestion; ids must be unique over all sources",
 			"ranking work: the right body is gone",
 			storedAs("other", "is stored with another body")),
+		rule("missing", "The evidence is not in the store: its source is there, but none of the source's items holds the span.",
+			"a complete scan for the span, and the number of items under the gold's source",
+			"see whether this section was ingested, and whether the document has changed since the case was written",
+			"ranking, prompt and model work: there is nothing to find",
+			func(x *facts, g *goldState) finding {
+				stored := 0
+				for _, s := range x.goldFacts(g.requirement) {
+					stored += max(s.Stored, len(s.Items))
+				}
+				evidence := []string{fmt.Sprintf("gold %s: %d items of this source are stored, and none holds the span (%s scanned)", g.source, stored, x.scanned())}
+				if len(g.holders) > 0 {
+					evidence = append(evidence, fmt.Sprintf("the span stands in %s, which the case does not name", quoted(g.holders)))
+				}
+				return yes(evidence...)
+			}),
 	}
 }
 
+// storedAs finds an item in that relation to the gold. It speaks of the gold's own item alone: of a source with several items,
+// one that is not named by its id may be any part of the document.
 func storedAs(relation, says string) func(*facts, *goldState) finding {
 	return func(x *facts, g *goldState) finding {
-		for _, r := range x.relations(g.requirement) {
-			if r.Relation == relation {
+		relations := x.relations(g.requirement)
+		for _, r := range relations {
+			if r.Relation == relation && (len(relations) == 1 || r.ID == g.source) {
 				return yes(fmt.Sprintf("gold %s: %s %s (%s scanned)", g.name(), r.ID, says, x.scanned()))
 			}
 		}

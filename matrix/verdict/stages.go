@@ -94,7 +94,7 @@ func (w *walker) testAccess() (State, string) {
 	switch {
 	case len(w.c.As) == 0:
 		return Unobserved, "the case names no asker"
-	case w.found == nil:
+	case w.found == nil || len(w.search.PassedOn()) == 0:
 		return Unobserved, "nothing was returned"
 	case w.o.Store.FilterControl != nil && w.o.Store.FilterControl.Error == nil:
 		return Clear, fmt.Sprintf("%d returned items are the asker's; an impossible filter returns nothing", len(w.search.PassedOn()))

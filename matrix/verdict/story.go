@@ -61,7 +61,7 @@ func (w *walker) story() string {
 	case w.outcome == Inconclusive:
 		out = append(out, "What was observed does not decide the case.")
 	case w.qualifier == CorrectRefusal:
-		out = append(out, "Nothing in the store answers the question, and the system says so.")
+		out = append(out, "The case says that nothing answers the question, and the system refuses.")
 	case w.qualifier == WithoutEvidence:
 		out = append(out, "The answer is right although the evidence never reached the prompt: "+w.howKnown())
 	default:
@@ -105,6 +105,7 @@ func (w *walker) findings() []string {
 	var out []string
 	out = append(out, w.staleIDs()...)
 	out = append(out, w.equivalents()...)
+	out = append(out, w.lostSpans()...)
 	out = append(out, w.movedPins()...)
 	for _, planned := range w.p.Cells {
 		if f := w.unmet(planned); f != "" {
@@ -148,6 +149,17 @@ func (w *walker) equivalents() []string {
 		if first := g.place.BySpan; first > 0 && len(w.relations(g.requirement)) > 0 && (g.place.BySource == 0 || g.place.BySource > first) {
 			out = append(out, fmt.Sprintf("fixture/gold-equivalent: %s at rank %d has the text of gold %s (%s) and counts as it",
 				g.place.ID, first, g.source, rankOrAbsent(g.place.BySource)))
+		}
+	}
+	return out
+}
+
+// lostSpans reports gold whose span stands nowhere although the answer is right: the case may have it wrong.
+func (w *walker) lostSpans() []string {
+	var out []string
+	for _, g := range w.gold {
+		if w.outcome == Pass && w.qualifier == WithoutEvidence && g.inStore == matrix.No {
+			out = append(out, fmt.Sprintf("fixture/span-not-found: the span of gold %s stands nowhere in the store (%s scanned), and the answer is right: compare the span with the document, letter by letter", g.source, w.scanned()))
 		}
 	}
 	return out
