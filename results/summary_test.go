@@ -227,11 +227,16 @@ func TestExitCode(t *testing.T) {
 		{"a case to investigate cannot judge", []CaseSummary{c(verdict.InvalidFixture, matrix.RiskInvestigate)}, 0},
 		{"a blocking case fails", []CaseSummary{pass, c(verdict.Fail, matrix.RiskBlocking)}, 3},
 		{"a blocking case cannot judge", []CaseSummary{c(verdict.InvalidFixture, matrix.RiskBlocking)}, 3},
-		{"a case is undecided", []CaseSummary{pass, c(verdict.Inconclusive, matrix.RiskBlocking)}, 4},
-		{"a case met errors", []CaseSummary{pass, c(verdict.Environment, matrix.RiskBlocking)}, 5},
+		{"a blocking case is undecided", []CaseSummary{pass, c(verdict.Inconclusive, matrix.RiskBlocking)}, 4},
+		{"a case to investigate is undecided", []CaseSummary{pass, c(verdict.Inconclusive, matrix.RiskInvestigate)}, 0},
+		{"a case to investigate is undecided beside one that holds", []CaseSummary{c(verdict.Inconclusive, matrix.RiskInvestigate), c(verdict.Inconclusive, matrix.RiskBlocking)}, 4},
+		{"a case to investigate fails beside one that holds", []CaseSummary{c(verdict.Fail, matrix.RiskInvestigate), c(verdict.Inconclusive, matrix.RiskBlocking)}, 4},
+		{"a blocking case met errors", []CaseSummary{pass, c(verdict.Environment, matrix.RiskBlocking)}, 5},
+		{"a case to investigate met errors", []CaseSummary{pass, c(verdict.Environment, matrix.RiskInvestigate)}, 5},
 		{"errors go before the undecided", []CaseSummary{c(verdict.Inconclusive, matrix.RiskBlocking), c(verdict.Environment, matrix.RiskBlocking)}, 5},
 		{"a failure goes before errors", []CaseSummary{c(verdict.Environment, matrix.RiskBlocking), c(verdict.Fail, matrix.RiskBlocking)}, 3},
 		{"an outcome that is not known is no success", []CaseSummary{c("splendid", matrix.RiskBlocking)}, 4},
+		{"an outcome that is not known, to investigate", []CaseSummary{c("splendid", matrix.RiskInvestigate)}, 0},
 	} {
 		s := Summary{Cases: tc.cases}
 		if got := s.ExitCode(); got != tc.want {

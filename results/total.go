@@ -43,25 +43,36 @@ func (s *Summary) Total() {
 }
 
 func (s *Summary) count(c *CaseSummary) {
-	blocks := c.Risk == matrix.RiskBlocking
 	switch c.Outcome {
 	case verdict.Pass:
 		s.Counts.Passing++
-		blocks = false
 	case verdict.Fail:
 		s.Counts.Failing++
 	case verdict.InvalidFixture:
 		s.Counts.Invalid++
 	case verdict.Environment:
 		s.Counts.Environment++
-		blocks = false
 	default:
 		// An outcome that is not known decides nothing, and is never a success.
 		s.Counts.Inconclusive++
-		blocks = false
 	}
-	if blocks {
+	if c.Blocks() {
 		s.Counts.Blocking++
+	}
+}
+
+// Blocks reports whether the case keeps what it is run for from going on: it fails or cannot judge, and its risk is blocking.
+func (c *CaseSummary) Blocks() bool {
+	return c.Risk == matrix.RiskBlocking && (c.Outcome == verdict.Fail || c.Outcome == verdict.InvalidFixture)
+}
+
+// Holds reports whether the case makes what it is run for wait: it is undecided, and its risk is blocking.
+func (c *CaseSummary) Holds() bool {
+	switch c.Outcome {
+	case verdict.Pass, verdict.Fail, verdict.InvalidFixture, verdict.Environment:
+		return false
+	default:
+		return c.Risk == matrix.RiskBlocking
 	}
 }
 
@@ -179,19 +190,22 @@ func (s *Summary) generation() string {
 	}
 }
 
-// ExitCode is 3 when a blocking case fails or cannot judge, else 5 when a case met errors of its environment, else 4 when a
-// case is undecided, else 0.
+// ExitCode is 3 when a case blocks, else 5 when one met errors of its environment, whatever its risk, else 4 when one holds,
+// else 0. Apart from those errors, a case to investigate changes nothing.
 func (s *Summary) ExitCode() int {
-	var c Summary
+	var blocks, environment, holds bool
 	for i := range s.Cases {
-		c.count(&s.Cases[i])
+		c := &s.Cases[i]
+		blocks = blocks || c.Blocks()
+		environment = environment || c.Outcome == verdict.Environment
+		holds = holds || c.Holds()
 	}
 	switch {
-	case c.Counts.Blocking > 0:
+	case blocks:
 		return exitBlocked
-	case c.Counts.Environment > 0:
+	case environment:
 		return exitEnvironment
-	case c.Counts.Inconclusive > 0:
+	case holds:
 		return exitHeld
 	default:
 		return exitPassed

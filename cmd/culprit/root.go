@@ -147,12 +147,13 @@ func exitCodesTopic() *cobra.Command {
   0    finished, and nothing blocks: every case with risk: blocking passes
   1    internal error, such as a disk that is full
   2    usage, or an experiment with mistakes: nothing was run
-  3    finished, blocked: a case with risk: blocking fails
-  4    finished, held: a case is inconclusive, or limits.calls was used up
-  5    finished, environment: a backend could not be reached, or its errors kept a case from
-       being judged
+  3    finished, blocked: a case with risk: blocking fails, or its fixture is invalid
+  4    finished, held: a case with risk: blocking is inconclusive, or limits.calls was used up
+  5    finished, environment: a backend could not be reached, or its errors kept a case of any
+       risk from being judged
   130  interrupted: finished cases are kept
 
+A case with risk: investigate that fails or is inconclusive changes nothing.
 Any other code means failure, too:  culprit run staging.yaml || echo "exit $?"`,
 	}
 }

@@ -273,17 +273,21 @@ func (p *page) runEnd(s *results.Summary) {
 
 // exitLine says what decides the exit code.
 func (p *page) exitLine(s *results.Summary) {
+	failing, undecided := s.Counts.Failing+s.Counts.Invalid > 0, s.Counts.Inconclusive > 0
+	held := named(s, (*results.CaseSummary).Holds)
 	switch {
 	case s.Counts.Blocking > 0:
-		p.labelled("blocked", "by "+named(s, func(c *results.CaseSummary) bool {
-			return c.Risk == matrix.RiskBlocking && (c.Outcome == verdict.Fail || c.Outcome == verdict.InvalidFixture)
-		}))
+		p.labelled("blocked", "by "+named(s, (*results.CaseSummary).Blocks))
 	case s.Counts.Environment > 0:
 		p.labelled("unjudged", "errors of the environment in "+named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Environment }))
-	case s.Counts.Inconclusive > 0:
-		p.labelled("held", "undecided: "+named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Inconclusive }))
-	case s.Counts.Failing+s.Counts.Invalid > 0:
+	case held != "":
+		p.labelled("held", "undecided: "+held)
+	case failing && undecided:
+		p.labelled("blocked", "by none: every failing or undecided case is risk: investigate")
+	case failing:
 		p.labelled("blocked", "by none: every failing case is risk: investigate")
+	case undecided:
+		p.labelled("held", "by none: every undecided case is risk: investigate")
 	}
 }
 

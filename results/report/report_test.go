@@ -98,6 +98,34 @@ func TestRunOfManyCasesListsThoseThatFail(t *testing.T) {
 	}
 }
 
+func TestExitLineNamesWhatDecides(t *testing.T) {
+	t.Parallel()
+	c := func(id string, outcome verdict.Outcome, risk matrix.Risk) results.CaseSummary {
+		return results.CaseSummary{ID: id, Outcome: outcome, Risk: risk}
+	}
+	fails, undecided := c("f", verdict.Fail, matrix.RiskInvestigate), c("u", verdict.Inconclusive, matrix.RiskInvestigate)
+	for _, tt := range []struct {
+		cases []results.CaseSummary
+		want  string
+	}{
+		{[]results.CaseSummary{c("p", verdict.Pass, matrix.RiskBlocking)}, ""},
+		{[]results.CaseSummary{fails}, "  blocked    by none: every failing case is risk: investigate\n"},
+		{[]results.CaseSummary{undecided}, "  held       by none: every undecided case is risk: investigate\n"},
+		{[]results.CaseSummary{fails, undecided}, "  blocked    by none: every failing or undecided case is risk: investigate\n"},
+		{[]results.CaseSummary{fails, undecided, c("v", verdict.Inconclusive, matrix.RiskBlocking)}, "  held       undecided: v\n"},
+		{[]results.CaseSummary{undecided, c("e", verdict.Environment, matrix.RiskInvestigate)}, "  unjudged   errors of the environment in e\n"},
+		{[]results.CaseSummary{fails, c("i", verdict.InvalidFixture, matrix.RiskBlocking), c("g", verdict.Fail, matrix.RiskBlocking)}, "  blocked    by i, g\n"},
+	} {
+		s := results.Summary{Cases: tt.cases}
+		s.Total()
+		p := newPage(Options{}, runLabels)
+		p.exitLine(&s)
+		if got := p.b.String(); got != tt.want {
+			t.Errorf("exit %d: want %q, got %q", s.Exit, tt.want, got)
+		}
+	}
+}
+
 func TestWindowKeepsTheBestTheCutoffAndTheGold(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
