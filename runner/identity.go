@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
@@ -206,6 +207,19 @@ func cosine(a, b []float32) *matrix.Decimal {
 		dot += float64(float64(a[i]) * float64(b[i]))
 	}
 	d := decimal(dot / float64(na*nb))
+	return &d
+}
+
+// score keeps eight significant digits, so that small scores that differ stay apart; minus zero is zero. A number that is
+// none is no score.
+func score(f float64) *matrix.Decimal {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil
+	}
+	if f == 0 {
+		f = 0
+	}
+	d := matrix.Decimal(strconv.FormatFloat(f, 'g', 8, 64))
 	return &d
 }
 

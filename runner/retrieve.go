@@ -100,8 +100,7 @@ func recordHits(out *matrix.Retrieval, response adapters.SearchResponse) {
 	for i, h := range response.Hits {
 		hit := matrix.Hit{Rank: i + 1, ID: h.ID, Source: h.Source, Revision: h.Revision, Access: h.Access, Metadata: h.Metadata}
 		if h.Score != nil {
-			score := decimal(*h.Score)
-			hit.Score = &score
+			hit.Score = score(*h.Score)
 		}
 		if i < max(out.K, textWindow) {
 			hit.Text = matrix.NewText(h.Text)
@@ -184,8 +183,7 @@ func (r *caseRun) rerank(ctx context.Context, out *matrix.Retrieval) error {
 		}
 		seen[result.Index] = true
 		hit := passed[result.Index]
-		score := decimal(result.Score)
-		hit.Rank, hit.Score, hit.InputTruncated = len(out.Reranked)+1, &score, result.Truncated
+		hit.Rank, hit.Score, hit.InputTruncated = len(out.Reranked)+1, score(result.Score), result.Truncated
 		out.Reranked = append(out.Reranked, hit)
 	}
 	return nil
