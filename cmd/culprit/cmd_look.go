@@ -118,7 +118,7 @@ The exit code is 0 whatever the verdicts are.`,
 		RunE: func(*cobra.Command, []string) error { return a.report(o) },
 	}
 	a.lookingFlags(c, &o.looking, "culprit.execution/v1")
-	c.Flags().BoolVar(&o.all, "all", false, "list every case, however many pass")
+	c.Flags().BoolVar(&o.all, "all", false, allUsage)
 	return c
 }
 
@@ -131,9 +131,7 @@ func (a *app) report(o reportOptions) error {
 	if a.json {
 		return a.writeJSON(summary)
 	}
-	drawing := a.drawing(o.results)
-	drawing.All = o.all
-	return report.Run(a.out, summary, drawing)
+	return a.showTable(summary, o.results, o.all)
 }
 
 // summary reads the execution that was asked for, or the newest that left anything.

@@ -20,7 +20,10 @@ type runOptions struct {
 	loading
 	path    string
 	results string
+	all     bool
 }
+
+const allUsage = "list every case, however many pass, and every text in full"
 
 func (a *app) runCommand() *cobra.Command {
 	var o runOptions
@@ -33,7 +36,9 @@ at a time. Every case gets a verdict and a bundle with everything the verdict re
 
 The experiment is a YAML file, or a folder that holds experiment.yaml. Mistakes in it are all
 shown before anything is opened. The first interrupt lets the cases that are under way finish,
-the second cancels them.`,
+the second cancels them.
+
+A long text ends in "…"; --all shows it whole, and culprit explain tells the rest.`,
 		Example: `  culprit run experiments/examples/travel-policy
   culprit run staging.yaml --profile nightly --set pipeline.search.k=5
   culprit run staging.yaml --case leave-policy-014 --json`,
@@ -46,6 +51,7 @@ the second cancels them.`,
 	o.flags(c)
 	a.caseFlag(c, &o.loading)
 	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` for the results")
+	c.Flags().BoolVar(&o.all, "all", false, allUsage)
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.execution/v1) instead of the table")
 	return c
 }
@@ -84,18 +90,25 @@ func (a *app) run(ctx context.Context, o runOptions) error {
 	} else {
 		err = finished(summary.Exit)
 	}
-	return errors.Join(a.showRun(summary, o.results), err)
+	return errors.Join(a.showRun(summary, o), err)
 }
 
 // showRun draws an execution. One without a finished case has nothing to draw.
-func (a *app) showRun(s *results.Summary, folder string) error {
+func (a *app) showRun(s *results.Summary, o runOptions) error {
 	switch {
 	case a.json:
 		return a.writeJSON(s)
 	case len(s.Cases) == 0:
 		return nil
 	}
-	return report.Run(a.out, s, a.drawing(folder))
+	return a.showTable(s, o.results, o.all)
+}
+
+// showTable draws the table of an execution that a folder holds.
+func (a *app) showTable(s *results.Summary, folder string, all bool) error {
+	drawing := a.drawing(folder)
+	drawing.All = all
+	return report.Run(a.out, s, drawing)
 }
 
 // early says of a run that ended before its last case what is kept, and how to go on.

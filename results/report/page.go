@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Color bool
 	Width int  // columns; 0: 100
-	All   bool // Run lists every case, however many pass
+	All   bool // Run lists every case, however many pass, and its text in full
 	// Results is the folder that the commands it names must be told; "" is the default one.
 	Results string
 }

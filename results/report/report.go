@@ -14,13 +14,10 @@ import (
 )
 
 const (
-	manyCases     = 60 // from here on passing cases are counted and not listed
-	maxIDWidth    = 36
-	maxLabelWidth = 30 // a longer label moves the text of its own line only
-	maxNamed      = 5  // cases named in one line
-	maxName       = 48 // of stage/label
-	maxStage      = 16
-	maxSetting    = 40
+	maxNamed   = 5  // cases named in one line
+	maxName    = 48 // of stage/label
+	maxStage   = 16
+	maxSetting = 40
 )
 
 // Run draws one execution: a line for each case, then the totals, so that what matters most stands at the end of the screen.
@@ -78,123 +75,6 @@ func (p *page) flow(indent, gap string, parts []string) {
 		line += part
 	}
 	p.line(line)
-}
-
-// row is one case, or one further defect of it.
-type row struct {
-	mark, id, label, text string
-}
-
-func (p *page) cases(s *results.Summary, all bool) {
-	var rows []row
-	hidden := 0
-	for i := range s.Cases {
-		c := &s.Cases[i]
-		if c.Outcome == verdict.Pass && !all && len(s.Cases) > manyCases {
-			hidden++
-			continue
-		}
-		rows = append(rows, caseRows(c)...)
-	}
-	idWidth, labelWidth := 0, 0
-	for _, r := range rows {
-		if n := columns(r.id); n <= maxIDWidth {
-			idWidth = max(idWidth, n)
-		}
-		labelWidth = max(labelWidth, columns(r.label))
-	}
-	labelWidth = min(labelWidth, maxLabelWidth)
-	for _, r := range rows {
-		p.caseRow(r, idWidth, labelWidth)
-	}
-	if hidden > 0 {
-		p.linef("  %s %s", p.mark(markPass), counted(hidden, "more case passes", "more cases pass"))
-	}
-}
-
-func (p *page) caseRow(r row, idWidth, labelWidth int) {
-	head := "  " + p.mark(r.mark) + " "
-	if columns(r.id) > idWidth {
-		p.line(head + r.id)
-		if r.label+r.text == "" {
-			return
-		}
-		head, r.id = "    ", ""
-	}
-	head += pad(r.id, idWidth) + "  " + pad(r.label, labelWidth) + "  "
-	indent := 4 + idWidth + 2 + max(labelWidth, columns(r.label)) + 2
-	lines := []string{""}
-	if r.text != "" {
-		if room := p.width - indent; room >= 24 {
-			lines = wrap(r.text, room)
-		} else {
-			lines, indent = append(lines, wrap(r.text, p.width-8)...), 8
-		}
-	}
-	p.line(head + lines[0])
-	for _, line := range lines[1:] {
-		p.line(spaces(indent) + line)
-	}
-}
-
-func caseRows(c *results.CaseSummary) []row {
-	first := row{mark: outcomeMark(c.Outcome), id: Safe(c.ID), label: outcomeLabel(c.Outcome, c.Qualifier), text: counts(c) + c.Summary}
-	if c.Outcome == verdict.Pass {
-		first.text = ""
-	}
-	if len(c.Defects) == 0 {
-		return []row{first}
-	}
-	first.label = fit(c.Defects[0].Name(), maxName)
-	rows := []row{first}
-	for _, d := range c.Defects[1:] {
-		also := row{mark: " ", label: "and " + fit(d.Name(), maxName)}
-		if len(d.Evidence) > 0 {
-			also.text = d.Evidence[0]
-		}
-		rows = append(rows, also)
-	}
-	return rows
-}
-
-// counts is what a stochastic case rests on; a deterministic one has nothing to count.
-func counts(c *results.CaseSummary) string {
-	var parts []string
-	for _, id := range []matrix.CellID{matrix.CellA, matrix.CellB} {
-		if cell, ok := c.Cells[id]; ok && cell.Scored > 0 && !cell.Exact {
-			parts = append(parts, string(id)+" "+ratio(cell.Pass, cell.Scored, false, cell.Wilson95))
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return strings.Join(parts, ", ") + "; "
-}
-
-func outcomeMark(o verdict.Outcome) string {
-	switch o {
-	case verdict.Pass:
-		return markPass
-	case verdict.Fail:
-		return markFail
-	case verdict.Environment, verdict.InvalidFixture:
-		return markEnvironment
-	default:
-		return markUnknown
-	}
-}
-
-func outcomeLabel(o verdict.Outcome, qualifier string) string {
-	switch {
-	case o == verdict.Pass && qualifier == verdict.WithoutEvidence:
-		return "right without evidence"
-	case o == verdict.Pass:
-		return fit(strings.ReplaceAll(qualifier, "-", " "), maxName)
-	case o == verdict.InvalidFixture:
-		return "invalid fixture"
-	default:
-		return fit(string(o), maxName)
-	}
 }
 
 // runCounts gives the outcomes with the recall, the stages and the answers.

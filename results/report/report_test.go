@@ -22,6 +22,7 @@ func TestRunScreens(t *testing.T) {
 		"run-colour":        {summary: travelPolicy(), options: Options{Color: true}},
 		"run-narrow":        {summary: travelPolicy(), options: Options{Width: 60}},
 		"run-noisy":         {summary: noisy()},
+		"run-all":           {summary: noisy(), options: Options{All: true}},
 		"run-hostile":       {summary: hostileSummary()},
 		"run-empty":         {summary: &results.Summary{Name: "nothing"}},
 	} {
@@ -95,6 +96,41 @@ func TestRunOfManyCasesListsThoseThatFail(t *testing.T) {
 	}
 	if !strings.Contains(long.String(), "fine-999") {
 		t.Error("with All a passing case is missing")
+	}
+}
+
+// A text takes one line of the table, and what says which case and label never gives way to it.
+func TestRunCutsTextsOnly(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("words ", 40)
+	label := strings.Repeat("x", maxName-len("retrieve/"))
+	s := results.Summary{Cases: []results.CaseSummary{
+		{ID: strings.Repeat("i", 60), Outcome: verdict.Fail, Summary: long, Defects: []results.DefectSummary{{Stage: verdict.StageRetrieve, Label: label}, {Stage: verdict.StageGenerate, Label: label, Evidence: []string{long}}}},
+		{ID: "blank", Outcome: verdict.Inconclusive, Summary: " "},
+		{ID: strings.Repeat("p", 60), Outcome: verdict.Pass, Qualifier: strings.Repeat("q", maxName)},
+	}}
+	for _, width := range []int{60, 100, 140} {
+		p := newPage(Options{Width: width}, runLabels)
+		p.cases(&s, false)
+		got := p.b.String()
+		for _, whole := range []string{s.Cases[0].ID, "retrieve/" + label, "generate/" + label, s.Cases[2].ID, s.Cases[2].Qualifier} {
+			if !strings.Contains(got, whole) {
+				t.Errorf("width %d: %q is cut: %s", width, whole, got)
+			}
+		}
+		if n := strings.Count(got, "words …\n"); n != 2 {
+			t.Errorf("width %d: %d texts are cut, want 2: %s", width, n, got)
+		}
+		for line := range strings.Lines(got) {
+			if strings.Contains(line, "words") && columns(line) > width+1 { // with its line end
+				t.Errorf("width %d: %q", width, line)
+			}
+		}
+		p = newPage(Options{Width: width}, runLabels)
+		p.cases(&s, true)
+		if got := p.b.String(); strings.Contains(got, "…") || strings.Count(got, "words") != 80 {
+			t.Errorf("width %d: a text is not whole: %s", width, got)
+		}
 	}
 }
 
