@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/culprit-rag/culprit/matrix"
 )
 
 // TestFailingDisk fails at every step of writing one case, as a full disk does: half of the data is written, then nothing
@@ -65,6 +67,80 @@ func TestFailingDisk(t *testing.T) {
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// After a failed write of the journal nothing more is written to it, even where the disk has room again: what came next would
+// merge with the half of a line that is there. So no call is made any more, and there is no bundle.
+func TestJournalEndsWithAFailedWrite(t *testing.T) {
+	t.Parallel()
+	out := memoryDir(t)
+	full := false
+	e, err := newExecution(out, "travel-policy", testTime, func(step, name string) error {
+		if full && step == stepWrite && name == journalFile {
+			return syscall.ENOSPC
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := testBundle(t, "long-haul", 0)
+	w, err := e.Case(&b.Case, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	intent := Intent{CallKey: "sha256:1", Attempt: 1, Durable: true} // so that Abort keeps the work
+	if err := w.Intent(intent); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(e.workDir(w.name), journalFile)
+	content := func() string {
+		t.Helper()
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	whole := content()
+	full = true
+	if err := w.Note("torn"); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("got %v", err)
+	}
+	full = false
+	torn := content()
+	if len(torn) <= len(whole) || strings.HasSuffix(torn, "\n") {
+		t.Fatalf("no half of a line is there: %q", torn)
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"note", func() error { return w.Note("more") }},
+		{"intent", func() error { return w.Intent(intent) }},
+		{"outcome", func() error {
+			return w.Outcome(Outcome{CallKey: "sha256:1", Attempt: 1, Status: matrix.StatusOK, Durable: true})
+		}},
+		{"plan", func() error { return w.Plan(&b.Plan) }},
+		{"seal", func() error { _, err := w.Seal(b); return err }},
+		{"abort", w.Abort},
+	} {
+		if err := step.do(); step.name != "abort" && !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%s: want the first error again, got %v", step.name, err)
+		}
+		if got := content(); got != torn {
+			t.Fatalf("%s writes on: %q", step.name, strings.TrimPrefix(got, torn))
+		}
+	}
+	if names := checkFolder(t, out); len(names) > 0 {
+		t.Errorf("there are bundles: %v", names)
+	}
+	if j, err := decodeJournal([]byte(torn)); err != nil || len(j.Records) != 2 || j.Torn != len(torn)-len(whole) {
+		t.Errorf("want the two records before it and %d bytes torn off, got %+v, %v", len(torn)-len(whole), j, err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
