@@ -4,6 +4,8 @@
 // Start from [VectorStore], [Embedder], [Generator] and [Reranker], and from [Registry], which names the implementations.
 // Each implementation lives in a folder of its own and passes the suite in adapters/adaptertest, and so does every wrapper.
 //
+// A wrapped call passes through, outermost first: redact, retry, rate limit, concurrency limit, timeout ([Policy]).
+//
 // Every method is safe for concurrent use, honours its context, and returns errors that are a *[Error]. Asking for an
 // ability that [Capabilities] does not declare is a [KindUnsupported] error, never an empty answer. Stores are never written.
 package adapters

@@ -48,13 +48,13 @@ type kindError Kind
 
 func (k kindError) Error() string { return string(k) }
 
-// Sentinels, one for each kind that a caller may want to tell apart with errors.Is.
+// Sentinels for errors.Is. The first four match every [Error] of their kind; ErrClosed is the cause inside of one.
 var (
-	ErrNotFound     error = kindError(KindNotFound)
-	ErrUnsupported  error = kindError(KindUnsupported)
-	ErrInvalid      error = kindError(KindInvalid)
-	ErrUnauthorised error = kindError(KindUnauthorised)
-	ErrClosed             = errors.New("adapter is closed")
+	ErrNotFound     error = kindError(KindNotFound)         // what was named is not there: a collection, a model
+	ErrUnsupported  error = kindError(KindUnsupported)      // the backend cannot do it, and its capabilities say so
+	ErrInvalid      error = kindError(KindInvalid)          // a setting or a request is wrong, and another try is no help
+	ErrUnauthorised error = kindError(KindUnauthorised)     // the backend does not accept the credentials, or what they may do
+	ErrClosed             = errors.New("adapter is closed") // a method was called after Close, or was cut short by it
 )
 
 // NewError wraps err for the adapter and operation. An err that is already an *Error is returned as it is; a cancelled or
