@@ -155,9 +155,10 @@ func (g *generator) choose(blocks []block, wanted map[string]bool) (block, bool)
 // sentence, unless there is nothing else.
 func bestSentence(text string, wanted map[string]bool) string {
 	best, most := text, -1
-	for _, s := range sentences(text) {
+	titled := headingEnd(text) >= 0
+	for i, s := range sentences(text) {
 		n := shared(s, wanted, 0)
-		if strings.HasPrefix(s, "#") {
+		if titled && i == 0 || strings.HasPrefix(s, "#") {
 			n = -1
 		}
 		if n > most {

@@ -58,6 +58,7 @@ func TestGeneratorSwitches(t *testing.T) {
 		{"first block that fits", `{}`, cabins, cabinQuestion, "Business class is allowed on flights over six hours. [c01]"},
 		{"sentence with most shared words", `{}`, "[a] Trains are free. Meals on long trips cost 40 a day.", "What do meals on trips cost?", "Meals on long trips cost 40 a day. [a]"},
 		{"first of equal sentences", `{}`, "[a] Meals cost 40. Meals cost 50.", "meals cost?", "Meals cost 40. [a]"},
+		{"a title is no sentence", `{}`, "[a] Pay > Annual bonus\nThe annual bonus is paid in May. It is taxed.", "When is the annual bonus paid?", "The annual bonus is paid in May. [a]"},
 		{"no block fits", `{}`, cabins, "Who pays the gym fee?", "I don't know."},
 		{"no context", `{}`, "", cabinQuestion, "I don't know."},
 		{"one shared word is too few", `{}`, cabins, "Is the train late?", "I don't know."},

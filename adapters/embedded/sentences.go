@@ -13,7 +13,7 @@ var abbreviations = wordSet("al approx ca cf dr e.g eg fig i.e ie incl max min m
 // space, at a CJK full stop, at an empty line, and at the end of a line that is a heading, a table row or a list item's last.
 func sentences(s string) []string {
 	var list []string
-	start := 0
+	start, title := 0, headingEnd(s)
 	cut := func(end int) {
 		if piece := strings.TrimSpace(s[start:end]); piece != "" {
 			list = append(list, piece)
@@ -25,7 +25,7 @@ func sentences(s string) []string {
 		next := i + size
 		switch {
 		case r == '\n':
-			if lineEnds(s[start:i], s[next:]) {
+			if i == title || lineEnds(s[start:i], s[next:]) {
 				cut(next)
 			}
 		case strings.ContainsRune("。！？", r):
@@ -87,6 +87,28 @@ func lineEnds(line, after string) bool {
 	}
 	next = strings.TrimSpace(next)
 	return next == "" || isRowOrHeading(strings.TrimSpace(line)) || isRowOrHeading(next) || isListItem(next)
+}
+
+// headingEnd returns where the first line of s ends, if it is a title above the text: "Travel > Trains", or a short line
+// without an end mark which the next line does not go on with. Else it is -1: a wrapped line is part of its sentence.
+func headingEnd(s string) int {
+	const most = 60 // runes; a longer line is taken for wrapped text
+	end := strings.IndexByte(s, '\n')
+	if end < 0 {
+		return -1
+	}
+	title, body := strings.TrimSpace(s[:end]), strings.TrimSpace(s[end:])
+	last, _ := utf8.DecodeLastRuneInString(title)
+	next, _ := utf8.DecodeRuneInString(body)
+	switch {
+	case title == "" || body == "" || strings.ContainsRune(".!?…。！？:;,", last):
+		return -1
+	case strings.Contains(title, " > "):
+		return end
+	case unicode.IsLower(next) || utf8.RuneCountInString(title) > most:
+		return -1
+	}
+	return end
 }
 
 func isRowOrHeading(line string) bool {
