@@ -142,13 +142,34 @@ func (s *store) declare(ctx context.Context, embedder adapters.Embedder) error {
 	for _, id := range s.settings.Faults.Approximate {
 		err := s.db.QueryRowContext(ctx, `SELECT id FROM item WHERE collection = ? AND id = ?`, s.here.Number, id).Scan(&unknown)
 		if errors.Is(err, sql.ErrNoRows) {
-			return invalid("open", "fault \"approximate\" names %q, which is not in collection %q", id, s.here.Name)
+			return s.notHere(ctx, id)
 		}
 		if err != nil {
 			return fmt.Errorf("looking up %q: %w", id, err)
 		}
 	}
 	return nil
+}
+
+// notHere says that the fault "approximate" names an item that the collection does not hold, and which was most likely meant.
+func (s *store) notHere(ctx context.Context, wrong string) (err error) {
+	rows, err := s.db.QueryContext(ctx, `SELECT id, source FROM item WHERE collection = ?`, s.here.Number)
+	if err != nil {
+		return fmt.Errorf("looking for %q: %w", wrong, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	guess := meant(wrong)
+	for rows.Next() {
+		var id, source string
+		if err := rows.Scan(&id, &source); err != nil {
+			return fmt.Errorf("looking for %q: %w", wrong, err)
+		}
+		guess.see(id, source)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("looking for %q: %w", wrong, err)
+	}
+	return invalid("open", "backends.store.faults.approximate names %q, which is not in collection %q%s", wrong, s.here.Name, guess)
 }
 
 func (s *store) collection(name string) (collection, bool) {

@@ -132,10 +132,22 @@ func (f *storeFaults) ingest(ctx context.Context, documents adapters.Documents) 
 			}
 		}
 		for _, id := range slices.Sorted(maps.Keys(unseen)) {
-			yield(entry{}, invalid("open", "fault %q names %q, which is not among the documents", unseen[id], id))
+			yield(entry{}, unknownID(ctx, unseen[id], id, documents))
 			return
 		}
 	}
+}
+
+// unknownID names the setting that names no document, and the document that was most likely meant.
+func unknownID(ctx context.Context, fault, id string, documents adapters.Documents) error {
+	guess := meant(id)
+	for item, err := range documents.Items(ctx) {
+		if err != nil {
+			return err
+		}
+		guess.see(item.ID, item.Source)
+	}
+	return invalid("open", "backends.store.faults.%s names %q, which is not among the documents%s", fault, id, guess)
 }
 
 func (f *storeFaults) apply(item adapters.Item) entry {
