@@ -50,12 +50,17 @@ func (d *disk) at(step, name string) error {
 // write makes a file of data: under a temporary name in the same folder, then renamed. Durable writes are synced before
 // they return, the others by syncAll.
 func (d *disk) write(name string, data []byte, durable bool) error {
+	return d.writeBy(name, func(f *os.File) error { return d.fill(f, name, data) }, durable)
+}
+
+// writeBy is write for a file that is too large to be made in memory.
+func (d *disk) writeBy(name string, fill func(*os.File) error, durable bool) error {
 	folder := path.Dir(name)
 	if err := d.folder(folder); err != nil {
 		return err
 	}
 	temp := path.Join(folder, ".tmp-"+strconv.FormatInt(d.temp.Add(1), 36))
-	if err := d.writeTemp(temp, name, data, durable); err != nil {
+	if err := d.writeTemp(temp, name, fill, durable); err != nil {
 		return errors.Join(err, ignoreMissing(d.root.Remove(temp)))
 	}
 	d.mu.Lock()
@@ -73,12 +78,12 @@ func (d *disk) write(name string, data []byte, durable bool) error {
 	return nil
 }
 
-func (d *disk) writeTemp(temp, name string, data []byte, durable bool) error {
+func (d *disk) writeTemp(temp, name string, fill func(*os.File) error, durable bool) error {
 	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	err = d.fill(f, name, data)
+	err = fill(f)
 	if err == nil && durable {
 		if err = d.at(stepSync, name); err == nil {
 			err = f.Sync()

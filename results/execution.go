@@ -1,8 +1,8 @@
 package results
 
 import (
+	"bufio"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -161,22 +161,25 @@ func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *
 // Finish writes the summary of the execution, whole or not at all, and clears up after cases that left nothing.
 func (e *Execution) Finish(s Summary) error {
 	s.Schema, s.Execution = SummarySchema, e.id
-	data, err := json.MarshalIndent(s, "", " ")
-	if err == nil {
-		err = e.finish(append(data, '\n'))
-	}
-	if err != nil {
+	if err := e.finish(&s); err != nil {
 		return fmt.Errorf("execution %q: summary %q: %w", e.id, filepath.Join(e.Dir(), summaryFile), err)
 	}
 	return nil
 }
 
-func (e *Execution) finish(data []byte) error {
+func (e *Execution) finish(s *Summary) error {
 	root, err := e.root.OpenRoot(string(e.id))
 	if err != nil {
 		return err
 	}
-	err = newDisk(root, e.hook).write(summaryFile, data, true)
+	d := newDisk(root, e.hook)
+	err = d.writeBy(summaryFile, func(f *os.File) error {
+		if err := d.at(stepWrite, summaryFile); err != nil {
+			return err
+		}
+		w := bufio.NewWriter(f)
+		return errors.Join(s.Encode(w, " "), w.Flush())
+	}, true)
 	if closeErr := root.Close(); err == nil {
 		err = closeErr
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 )
 
@@ -151,8 +152,23 @@ func (a *app) tell(record any) {
 	}
 }
 
-// writeJSON prints one object.
-func (a *app) writeJSON(v any) error { return encode(a.out, v, "  ") }
+// writeJSON prints one object. A summary may have thousands of cases and is written case by case.
+func (a *app) writeJSON(v any) error {
+	if s, ok := v.(*results.Summary); ok {
+		return s.Encode(escaping{a.out}, "  ")
+	}
+	return encode(a.out, v, "  ")
+}
+
+// escaping escapes each piece of JSON that is written through it.
+type escaping struct{ w io.Writer }
+
+func (e escaping) Write(p []byte) (int, error) {
+	if _, err := e.w.Write(escapeJSON(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
 
 func encode(w io.Writer, v any, indent string) error {
 	var b bytes.Buffer
