@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -19,28 +18,62 @@ var scaffold embed.FS
 type InitOptions struct {
 	Documents string // a file or folder of the user's own documents; "": a small corpus is written too
 	Name      string // of the experiment; "": the folder's name
+	// Schemas are the settings of the known adapters. With them the schema is written that an editor completes from.
+	Schemas map[string]map[string]json.RawMessage
 }
 
-// Init writes a first experiment into dir, which is made where it does not exist, and returns the files it wrote. The
-// experiment runs as it is on the embedded backends. A file that is there already is never touched: then nothing is
-// written, and the error names it.
-func Init(dir string, o InitOptions) (files []string, err error) {
+// Initial is what Init did.
+type Initial struct {
+	Files  []string // that were written
+	Survey *Survey  // of the user's documents; nil without them
+}
+
+// schemaFile is what the first line of a written experiment names.
+const schemaFile = "experiment.schema.json"
+
+// Init writes a first experiment into dir, which is made where it does not exist. The experiment runs as it is on the
+// embedded backends. A file that is there already is never touched: then nothing is written, and the error names it. After
+// another error, Initial says what had been written before.
+func Init(dir string, o InitOptions) (Initial, error) {
+	var done Initial
 	name, err := experimentName(dir, o.Name)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	var contents []scaffolded
 	if o.Documents == "" {
-		for _, file := range []string{"experiment.yaml", "corpus.jsonl", "cases/first.yaml", "prompts/system.md", "prompts/user.md"} {
-			text, err := template(file)
-			if err != nil {
-				return nil, err
-			}
-			contents = append(contents, scaffolded{file, strings.ReplaceAll(text, "{{name}}", name)})
-		}
-	} else if contents, err = documentScaffold(dir, name, o.Documents); err != nil {
-		return nil, err
+		contents, err = corpusScaffold()
+	} else {
+		contents, done.Survey, err = documentScaffold(dir, o.Documents)
 	}
+	if err != nil {
+		return Initial{}, err
+	}
+	modeline := ""
+	if o.Schemas != nil {
+		schema, err := Schema("experiment", o.Schemas)
+		if err != nil {
+			return Initial{}, err
+		}
+		modeline = "# yaml-language-server: $schema=" + schemaFile + "\n#\n"
+		contents = append(contents, scaffolded{schemaFile, string(schema)})
+	}
+	contents[0].text = strings.NewReplacer("{{name}}", name, "{{modeline}}", modeline).Replace(contents[0].text)
+	if err := allNew(dir, contents); err != nil {
+		return Initial{}, err
+	}
+	for _, c := range contents {
+		target := filepath.Join(dir, filepath.FromSlash(c.name))
+		if err := writeNew(target, c.text); err != nil {
+			return done, err
+		}
+		done.Files = append(done.Files, target)
+	}
+	return done, nil
+}
+
+// allNew names the files that are there already.
+func allNew(dir string, contents []scaffolded) error {
 	var taken []string
 	for _, c := range contents {
 		if target := filepath.Join(dir, filepath.FromSlash(c.name)); exists(target) {
@@ -48,23 +81,33 @@ func Init(dir string, o InitOptions) (files []string, err error) {
 		}
 	}
 	if len(taken) > 0 {
-		return nil, fmt.Errorf("%s: already there, and init overwrites nothing: choose another folder, or move it away", strings.Join(taken, ", "))
+		return fmt.Errorf("%s: already there, and init overwrites nothing: choose another folder, or move it away", strings.Join(taken, ", "))
 	}
-	for _, c := range contents {
-		target := filepath.Join(dir, filepath.FromSlash(c.name))
-		if err := writeNew(target, c.text); err != nil {
-			return files, err
+	return nil
+}
+
+// corpusScaffold is an experiment with documents of its own.
+func corpusScaffold() ([]scaffolded, error) {
+	var contents []scaffolded
+	for _, name := range []string{"experiment.yaml", "corpus.jsonl", "cases/first.yaml", "prompts/system.md", "prompts/user.md"} {
+		text, err := template(name)
+		if err != nil {
+			return nil, err
 		}
-		files = append(files, target)
+		contents = append(contents, scaffolded{name, text})
 	}
-	return files, nil
+	return contents, nil
 }
 
 type scaffolded struct {
 	name, text string
 }
 
+// template reads a file of the scaffold. Those in YAML have another ending there, so that nobody takes them for experiments.
 func template(name string) (string, error) {
+	if isYAML(name) {
+		name += ".tmpl"
+	}
 	data, err := scaffold.ReadFile("scaffold/" + name)
 	if err != nil {
 		return "", fmt.Errorf("reading the scaffold: %w", err)
@@ -116,71 +159,6 @@ func fitName(s string) string {
 		return "first"
 	}
 	return s[:min(len(s), 64)]
-}
-
-// documentScaffold writes an experiment on the user's documents, with one case drafted from a sentence in them.
-func documentScaffold(dir, name, documents string) ([]scaffolded, error) {
-	base, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, fmt.Errorf("finding folder %q: %w", dir, err)
-	}
-	target, err := filepath.Abs(documents)
-	if err != nil {
-		return nil, fmt.Errorf("finding documents %q: %w", documents, err)
-	}
-	path, err := filepath.Rel(base, target)
-	if err != nil {
-		path = target
-	}
-	draft, err := draftCase(dir, filepath.Dir(target), filepath.Base(target))
-	if err != nil {
-		return nil, err
-	}
-	experiment, err := template("documents.yaml")
-	if err != nil {
-		return nil, err
-	}
-	outside, flag := "", ""
-	if !filepath.IsLocal(path) {
-		outside, flag = "The documents lie outside this folder, which has to be allowed. ", " --allow-outside"
-	}
-	experiment = strings.NewReplacer("{{name}}", name, "{{documents}}", quoteYAML(filepath.ToSlash(path)), "{{outside}}", outside, "{{flag}}", flag).Replace(experiment)
-	return []scaffolded{{"experiment.yaml", experiment}, {"cases/first.yaml", draft}}, nil
-}
-
-// draftCase makes a case of the sentence in the documents that is fittest for one.
-func draftCase(dir, folderDir, documents string) (string, error) {
-	l := &loader{folder: &folder{dir: folderDir, allowOutside: true}}
-	entry := &node{at: position{file: &file{name: dir, dir: "."}}, text: documents}
-	set := &DocumentSet{folder: l.folder, inputs: l.documentFiles(entry), chunk: chunking{maxWords: defaultMaxWords}}
-	if problems, _ := l.problems.split(); len(problems) > 0 {
-		return "", errors.New(problems[0].Message)
-	}
-	best, found, seen := draft{}, false, 0
-	err := set.read(context.Background(), visitor{ // local files
-		document: func(d Document) bool {
-			seen++
-			if one, ok := draftOf(&d); ok && (!found || one.score > best.score) {
-				best, found = one, true
-			}
-			return seen < 500
-		},
-		problem: func(Problem) bool { return true }, // check names it; a first case can be made of the rest
-	})
-	switch {
-	case err != nil:
-		return "", err
-	case seen == 0:
-		return "", fmt.Errorf("documents %q hold no text", documents)
-	case !found:
-		return "", fmt.Errorf("documents %q hold no whole sentence that a first case could be made of: write the experiment by hand, as the README shows", documents)
-	}
-	text, err := template("draft.yaml")
-	if err != nil {
-		return "", err
-	}
-	return strings.NewReplacer("{{query}}", quoteYAML(best.query), "{{source}}", quoteYAML(best.source),
-		"{{span}}", quoteYAML(best.span)).Replace(text), nil
 }
 
 // quoteYAML writes a text in double quotes, as JSON does, which YAML reads too.

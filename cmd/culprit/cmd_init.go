@@ -39,14 +39,21 @@ backends that are built in: no server, no key. Nothing is ever overwritten.`,
 }
 
 func (a *app) init(o initOptions) error {
-	files, err := experiments.Init(o.folder, o.InitOptions)
-	for _, f := range files { // an error may have come after some
+	o.Schemas = a.registry.Schemas()
+	done, err := experiments.Init(o.folder, o.InitOptions)
+	for _, f := range done.Files { // an error may have come after some
 		line(a.out, "wrote "+f)
 	}
 	if err != nil {
 		return &usageError{err}
 	}
+	if done.Survey != nil {
+		line(a.out, done.Survey.String())
+	}
 	command := "culprit run " + quote(o.folder)
+	if done.Survey != nil && done.Survey.Broken > 0 {
+		command = "culprit check " + quote(o.folder)
+	}
 	if o.Documents != "" && outside(o.folder, o.Documents) {
 		command += " --allow-outside"
 	}
