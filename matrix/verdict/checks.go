@@ -25,7 +25,7 @@ func (x *facts) checks() []Check {
 		case c.Error != nil:
 			add("filter_control_empty", matrix.Unknown, c.Error.Kind+": "+c.Error.Message)
 		default:
-			add("filter_control_empty", boolAnswer(len(c.Returned) == 0), fmt.Sprintf("%d items for a value that cannot exist", len(c.Returned)))
+			add("filter_control_empty", boolAnswer(len(c.Returned) == 0), counted(len(c.Returned), "item", "items")+" for a value that cannot exist")
 		}
 	}
 	s := x.o.Store

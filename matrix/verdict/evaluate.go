@@ -232,7 +232,7 @@ func (w *walker) cellReason(c *cellFacts) string {
 func (w *walker) environment() string {
 	a := w.cells[matrix.CellA]
 	r := a.result
-	says := fmt.Sprintf("A: %d of %d trials scored", r.Scored, r.Planned)
+	says := fmt.Sprintf("A: %d of %s scored", r.Scored, counted(r.Planned, "trial", "trials"))
 	for _, t := range a.all {
 		switch {
 		case t.Status == matrix.StatusFiltered:

@@ -67,9 +67,10 @@ func generateRules() []Rule {
 				if b {
 					return no
 				}
+				orders := map[string]string{matrix.GoldFirst: "first", matrix.GoldLast: "last", matrix.ContextReversed: "the order is reversed"}
 				for _, d := range x.variants(matrix.GoldFirst, matrix.GoldLast, matrix.ContextReversed) {
 					if d.passes() {
-						f := yes(fmt.Sprintf("gold %s: packed at position %s; passes alone (B) and with %s", x.gold[0].name(), x.positions(), d.result.Cell.Variant()))
+						f := yes(fmt.Sprintf("gold %s: packed at position %s; passes alone and when %s", x.gold[0].name(), x.positions(), orders[d.result.Cell.Variant()]))
 						if d.result.Cell.Variant() != matrix.ContextReversed {
 							f.grade = Verified // moving the gold is the repair, and it was run
 						}
@@ -231,7 +232,7 @@ func abstainRules() []Rule {
 						from = strings.Join(f.Citations, ", ")
 					}
 				}
-				return yes(fmt.Sprintf("no gold is declared; answered from %s in %d of %d trials", from, a.result.Scored-a.result.Refused, a.result.Scored))
+				return yes(fmt.Sprintf("no gold is declared; answered from %s in %d of %s", from, a.result.Scored-a.result.Refused, counted(a.result.Scored, "trial", "trials")))
 			},
 		},
 		{
@@ -246,9 +247,9 @@ func abstainRules() []Rule {
 				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
 					return no
 				case b.fails() && x.goldJudges() && b.every(refused):
-					return yes(fmt.Sprintf("B refuses in %d of %d trials with the evidence alone in its prompt", b.result.Refused, b.result.Scored))
+					return yes(fmt.Sprintf("B refuses in %d of %s with the evidence alone in its prompt", b.result.Refused, counted(b.result.Scored, "trial", "trials")))
 				case x.allInPrompt() && x.allRefuse(a) && b.passes():
-					return yes(fmt.Sprintf("A refuses in %d of %d trials with the evidence in its prompt", a.result.Refused, a.result.Scored), passes(x, matrix.CellB))
+					return yes(fmt.Sprintf("A refuses in %d of %s with the evidence in its prompt", a.result.Refused, counted(a.result.Scored, "trial", "trials")), passes(x, matrix.CellB))
 				}
 				return no
 			},

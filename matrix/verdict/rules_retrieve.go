@@ -58,7 +58,7 @@ func retrieveRules() []Rule {
 				if !fires {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, with %d items ahead that the filter does not admit: %s", g.name(), g.place.BySpan, ahead, ranksOf(x.search, x.found.Filtered)))
+				return yes(fmt.Sprintf("gold %s: rank %d, with %s ahead that the filter does not admit: %s", g.name(), g.place.BySpan, counted(ahead, "item", "items"), ranksOf(x.search, x.found.Filtered)))
 			}),
 		removed("below-threshold", matrix.ProbeNoThreshold, false, func(x *facts, g *goldState) bool { return x.search.Threshold != nil && g.place.BySpan == 0 },
 			"without the threshold", "The evidence is scored below the threshold and is not returned.",
@@ -161,10 +161,10 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 		if cuts := x.cuts(); len(cuts) > 1 && (!x.keyword() || len(g.place.Shared) > 0) {
 			return unknown("the search without " + strings.Join(cuts, " and ") + " at once: removing one of them does not bring the gold back")
 		}
-		says := fmt.Sprintf("gold %s: in the store, shares no term with the query; %d items were ranked, it was not", g.name(), ranked)
+		says := fmt.Sprintf("gold %s: in the store, shares no term with the query; %s ranked, it was not", g.name(), counted(ranked, "item was", "items were"))
 		if len(g.place.Shared) > 0 {
-			says = fmt.Sprintf("gold %s: in the store, holds %s of the query, and the search does not see it: look at its operator, tokenizer and folding; %d items were ranked, it was not",
-				g.name(), quotedTexts(g.place.Shared), ranked)
+			says = fmt.Sprintf("gold %s: in the store, holds %s of the query, and the search does not see it: look at its operator, tokenizer and folding; %s ranked, it was not",
+				g.name(), quotedTexts(g.place.Shared), counted(ranked, "item was", "items were"))
 		}
 		if !x.keyword() {
 			says = fmt.Sprintf("gold %s: in the store, not among the %d items that the search could score", g.name(), ranked)

@@ -82,7 +82,7 @@ func accessRules() []Rule {
 				if x.found == nil || len(x.found.Forbidden) == 0 {
 					return no
 				}
-				evidence := []string{fmt.Sprintf("%d of %d returned items are not the asker's: %s", len(x.found.Forbidden), len(x.search.PassedOn()), ranksOf(x.search, x.found.Forbidden))}
+				evidence := []string{fmt.Sprintf("%d of %s not the asker's: %s", len(x.found.Forbidden), returned(len(x.found.Forbidden), len(x.search.PassedOn())), ranksOf(x.search, x.found.Forbidden))}
 				for _, rank := range x.found.Forbidden[:min(len(x.found.Forbidden), mostDenials)] {
 					evidence = append(evidence, x.denial(x.search.Candidates[rank-1]))
 				}
@@ -129,7 +129,7 @@ func (x *facts) denial(h matrix.Hit) string {
 
 func (x *facts) openFilter() string {
 	if c := x.o.Store.FilterControl; c != nil && c.Error == nil && len(c.Returned) > 0 {
-		return fmt.Sprintf("a filter value that cannot exist returned %d items: %s", len(c.Returned), quoted(c.Returned))
+		return fmt.Sprintf("a filter value that cannot exist returned %s: %s", counted(len(c.Returned), "item", "items"), quoted(c.Returned))
 	}
 	return ""
 }
@@ -166,7 +166,7 @@ func cacheRules() []Rule {
 		once: func(x *facts) finding {
 			a := x.cells[matrix.CellA]
 			cached := a.fails() && !slices.ContainsFunc(a.trials, func(t *matrix.Trial) bool { return !t.Cached })
-			return when(cached, fmt.Sprintf("%d of %d answers of A were served without asking the generator", len(a.trials), len(a.trials)))
+			return when(cached, fmt.Sprintf("%d of %s served without asking the generator", len(a.trials), counted(len(a.trials), "answer of A was", "answers of A were")))
 		},
 	}}
 }
@@ -195,7 +195,7 @@ func indexRules() []Rule {
 			func(x *facts, g *goldState) finding {
 				for _, s := range x.goldFacts(g.requirement) {
 					if len(s.Elsewhere) > 0 {
-						return yes(fmt.Sprintf("gold %s: in none of %s of %q, but in %s", g.name(), x.scanned(), x.o.Store.Collection, quoted(s.Elsewhere)))
+						return yes(fmt.Sprintf("gold %s: in none of %s of %q, but in %s", g.name(), x.scannedAll(), x.o.Store.Collection, quoted(s.Elsewhere)))
 					}
 				}
 				return no
@@ -205,7 +205,7 @@ func indexRules() []Rule {
 			"find out why the document was not ingested, then ingest it",
 			"ranking, prompt and model work: there is nothing to find",
 			func(x *facts, g *goldState) finding {
-				evidence := []string{fmt.Sprintf("gold %s: in none of %s", g.name(), x.scanned())}
+				evidence := []string{fmt.Sprintf("gold %s: in none of %s", g.name(), x.scannedAll())}
 				if len(g.holders) > 0 {
 					evidence = append(evidence, fmt.Sprintf("its span stands in %s, which is not the gold: another source, and too few words to tell", quoted(g.holders)))
 				}
@@ -259,7 +259,7 @@ func indexRules() []Rule {
 				for _, s := range x.goldFacts(g.requirement) {
 					stored += max(s.Stored, len(s.Items))
 				}
-				evidence := []string{fmt.Sprintf("gold %s: %d items of this source are stored, and none holds the span (%s scanned)", g.source, stored, x.scanned())}
+				evidence := []string{fmt.Sprintf("gold %s: %s stored, and none holds the span (%s scanned)", g.source, counted(stored, "item of this source is", "items of this source are"), x.scanned())}
 				if len(g.holders) > 0 {
 					evidence = append(evidence, fmt.Sprintf("the span stands in %s, which the case does not name", quoted(g.holders)))
 				}

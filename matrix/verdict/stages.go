@@ -97,9 +97,9 @@ func (w *walker) testAccess() (State, string) {
 	case w.found == nil || len(w.search.PassedOn()) == 0:
 		return Unobserved, "nothing was returned"
 	case w.o.Store.FilterControl != nil && w.o.Store.FilterControl.Error == nil:
-		return Clear, fmt.Sprintf("%d returned items are the asker's; an impossible filter returns nothing", len(w.search.PassedOn()))
+		return Clear, returnedItems(len(w.search.PassedOn())) + "; an impossible filter returns nothing"
 	}
-	return Clear, fmt.Sprintf("%d returned items are the asker's", len(w.search.PassedOn()))
+	return Clear, returnedItems(len(w.search.PassedOn()))
 }
 
 func (w *walker) testIndex() (State, string) {
@@ -182,11 +182,11 @@ func (w *walker) testAbstain() (State, string) {
 	case a.result.Scored == 0:
 		return Unobserved, "A was not scored"
 	case w.c.Expect != matrix.ExpectAnswer && a.passes():
-		return Clear, fmt.Sprintf("refused in %d of %d trials", a.result.Refused, a.result.Scored)
+		return Clear, fmt.Sprintf("refused in %d of %s", a.result.Refused, counted(a.result.Scored, "trial", "trials"))
 	case w.c.Expect == matrix.ExpectAnswer && a.result.Refused == 0:
-		return Clear, fmt.Sprintf("answered in %d of %d trials", a.result.Scored, a.result.Scored)
+		return Clear, fmt.Sprintf("answered in %d of %s", a.result.Scored, counted(a.result.Scored, "trial", "trials"))
 	case w.c.Expect == matrix.ExpectAnswer && !w.allInPrompt():
-		return Clear, fmt.Sprintf("refused in %d of %d trials, without the evidence in the prompt", a.result.Refused, a.result.Scored)
+		return Clear, fmt.Sprintf("refused in %d of %s, without the evidence in the prompt", a.result.Refused, counted(a.result.Scored, "trial", "trials"))
 	}
 	return Unobserved, "the refusals are not explained"
 }
