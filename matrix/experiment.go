@@ -296,6 +296,14 @@ type Condition struct {
 	Not   bool     `json:"not,omitempty"`
 }
 
+// Asks reports whether a value of the condition is one of the asker's: {{as.…}}.
+func (c Condition) Asks() bool {
+	return slices.ContainsFunc(c.AnyOf, func(v string) bool {
+		_, ok := principalVariable(v)
+		return ok
+	})
+}
+
 // Resolve fills {{as.…}} in the values. A value that is exactly one variable takes all of the principal's values;
 // an attribute that the principal lacks gives no value, and a condition with no value holds for nothing.
 func (f Filter) Resolve(p Principal) Filter {

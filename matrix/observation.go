@@ -237,7 +237,8 @@ type GoldItem struct {
 	Revision string   `json:"revision,omitempty"`
 	Text     Text     `json:"text"`
 	Access   []string `json:"access,omitempty"`
-	Allowed  bool     `json:"allowed"` // the asker may see it
+	Allowed  bool     `json:"allowed"`         // the asker may see it
+	Stale    bool     `json:"stale,omitempty"` // the contract names a revision and this is another
 	// Metadata holds the fields that the asker's attributes are held against.
 	Metadata map[string][]string `json:"metadata,omitempty"`
 }

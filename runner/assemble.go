@@ -3,12 +3,14 @@ package runner
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 
 	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
 // counter counts a text in the unit of the budget.
@@ -102,21 +104,22 @@ func (r *caseRun) faults() matrix.Faults {
 	return matrix.Faults{}
 }
 
-// truncate keeps the start of a text, whole words, up to n units.
+// truncate keeps the start of a text, whole words, up to n units. More words never take fewer units, so the place is searched
+// for by halving.
 func (r *caseRun) truncate(text string, n int) string {
-	end := 0
+	ends := []int{0}
+	inWord := false
 	for i, c := range text {
-		if unicode.IsSpace(c) {
-			if r.count(text[:i]) > n {
-				break
-			}
-			end = i
+		if unicode.IsSpace(c) && inWord {
+			ends = append(ends, i)
 		}
+		inWord = !unicode.IsSpace(c)
 	}
-	if r.count(text) <= n {
-		end = len(text)
+	if inWord {
+		ends = append(ends, len(text))
 	}
-	return strings.TrimRightFunc(text[:end], unicode.IsSpace)
+	tooMany := sort.Search(len(ends), func(i int) bool { return r.count(text[:ends[i]]) > n })
+	return text[:ends[max(tooMany-1, 0)]]
 }
 
 // numbered sets the positions.
@@ -134,7 +137,7 @@ func numbered(packed []matrix.Packed) []matrix.Packed {
 func (r *caseRun) goldContext() []matrix.Packed {
 	var packed []matrix.Packed
 	for i := range r.c.Evidence.Required {
-		g := r.goldFor(i)
+		g := verdict.GoldText(&r.obs.Store, i)
 		if g == nil {
 			return nil
 		}
@@ -144,25 +147,13 @@ func (r *caseRun) goldContext() []matrix.Packed {
 	return numbered(packed)
 }
 
-// goldFor returns the first alternative of a requirement that is known beyond its span, else the first.
-func (r *caseRun) goldFor(requirement int) *matrix.GoldFacts {
-	var best *matrix.GoldFacts
-	for i := range r.obs.Store.Gold {
-		g := &r.obs.Store.Gold[i]
-		if g.Requirement == requirement && (best == nil || best.TextOrigin == "span" && g.TextOrigin != "span") {
-			best = g
-		}
-	}
-	return best
-}
-
 // context builds the context of one planned cell. reason is why it cannot be run.
 func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (packed []matrix.Packed, irrelevant, reason string) {
 	if cell.Cell.Run() == matrix.Production {
 		return production, "", ""
 	}
 	gold := r.goldContext()
-	isGold := func(p matrix.Packed) bool { return r.isAnyGold(p.ID, p.Source, p.Text) }
+	isGold := func(p matrix.Packed) bool { return r.isAnyGold(p.ID, p.Source, p.Revision, p.Text) }
 	switch cell.Condition {
 	case matrix.IfGoldPacked:
 		if !slices.ContainsFunc(production, isGold) {
@@ -248,7 +239,7 @@ func (r *caseRun) distractor(source string) (matrix.Packed, bool) {
 func (r *caseRun) irrelevant() (matrix.Packed, bool) {
 	for _, v := range r.presence.sample {
 		it := v.item
-		related := r.isAnyGold(it.ID, it.Source, matrix.NewText(it.Text)) || !r.c.As.Authorised(it.Access, it.Metadata) || it.Text == "" ||
+		related := r.isAnyGold(it.ID, it.Source, it.Revision, matrix.NewText(it.Text)) || !r.c.As.Authorised(it.Access, it.Metadata) || it.Text == "" ||
 			slices.ContainsFunc(r.c.Evidence.Distractors, func(d matrix.Distractor) bool { return d.Source == it.ID || d.Source == it.Source }) ||
 			slices.ContainsFunc(r.obs.Retrievals[0].PassedOn(), func(h matrix.Hit) bool { return h.ID == it.ID })
 		if !related {

@@ -27,7 +27,8 @@ type caseRun struct {
 	recorder Recorder
 	obs      matrix.Observations
 
-	queryTemplate, systemTemplate, userTemplate *matrix.Template
+	queryTemplate *matrix.Template // nil: the question is searched for as it is typed
+	prompter      *matrix.Prompter
 
 	vectors map[string]queryVector
 	calls   map[string]matrix.Call
@@ -82,24 +83,14 @@ func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan
 
 // templates parses the experiment's templates. They were parsed when it was loaded; a mistake here is one of the program.
 func (r *caseRun) templates() error {
-	p := r.experiment.Pipeline
-	for _, t := range []struct {
-		text  string
-		parse func(string) (*matrix.Template, []*matrix.TemplateError)
-		into  **matrix.Template
-	}{
-		{p.Query, matrix.ParseQueryTemplate, &r.queryTemplate},
-		{p.Prompt.System, matrix.ParseTemplate, &r.systemTemplate},
-		{p.Prompt.User, matrix.ParseTemplate, &r.userTemplate},
-	} {
-		if t.text == "" {
-			continue
-		}
-		parsed, problems := t.parse(t.text)
-		if len(problems) > 0 {
-			return fmt.Errorf("template: %w", problems[0])
-		}
-		*t.into = parsed
+	p := &r.experiment.Pipeline
+	var problems, more []*matrix.TemplateError
+	if p.Query != "" {
+		r.queryTemplate, problems = matrix.ParseQueryTemplate(p.Query)
+	}
+	r.prompter, more = matrix.NewPrompter(p)
+	if problems = append(problems, more...); len(problems) > 0 {
+		return fmt.Errorf("template: %w", problems[0])
 	}
 	return nil
 }

@@ -121,26 +121,10 @@ func (r *caseRun) prepare(t *matrix.Trial) error {
 
 // prompt renders the messages exactly as they are sent.
 func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
-	faults := r.faults()
-	if faults.EmptyContext {
-		packed = nil
-	}
 	var out []matrix.PromptMessage
-	add := func(role, text string) {
-		for from, to := range faults.Replace {
-			text = strings.ReplaceAll(text, from, to)
-		}
-		out = append(out, matrix.PromptMessage{Role: role, Text: matrix.NewText(text)})
+	for _, m := range r.prompter.Messages(r.c, packed) {
+		out = append(out, matrix.PromptMessage{Role: m.Role, Text: matrix.NewText(m.Text)})
 	}
-	if r.systemTemplate != nil {
-		add("system", r.systemTemplate.Render(r.c.Question(), r.c.As, packed))
-	}
-	if n := len(r.c.Messages); n > 0 {
-		for _, m := range r.c.Messages[:n-1] {
-			add(m.Role, m.Text)
-		}
-	}
-	add("user", r.userTemplate.Render(r.c.Question(), r.c.As, packed))
 	return out
 }
 

@@ -260,7 +260,7 @@ func (r *caseRun) probes(ctx context.Context) error {
 func (r *caseRun) goldMissed() bool {
 	c := &r.obs.Retrievals[0]
 	for i := range r.c.Evidence.Required {
-		if !slices.ContainsFunc(c.Kept(), func(h matrix.Hit) bool { return r.isGold(i, h.ID, h.Source, h.Text) }) {
+		if !slices.ContainsFunc(c.Kept(), func(h matrix.Hit) bool { return r.isGold(i, h.ID, h.Source, h.Revision, h.Text) }) {
 			return true
 		}
 	}
@@ -334,7 +334,7 @@ func (r *caseRun) controlRerank(ctx context.Context) error {
 	}
 	control.QueryScore, control.OtherScore, control.QueryFirst = decimal(scores[0]), decimal(scores[1]), scores[0] > scores[1]
 	for _, h := range c.PassedOn() {
-		if !r.isAnyGold(h.ID, h.Source, h.Text) {
+		if !r.isAnyGold(h.ID, h.Source, h.Revision, h.Text) {
 			continue
 		}
 		control.GoldID = h.ID
@@ -378,14 +378,17 @@ func (r *caseRun) rerankScores(ctx context.Context, query string, documents []st
 
 // isGold reports whether an item serves a requirement: it holds the span of an alternative and is its item, or has the body
 // of the gold text, or the store has no item of that source at all.
-func (r *caseRun) isGold(requirement int, id, source string, text matrix.Text) bool {
+func (r *caseRun) isGold(requirement int, id, source, revision string, text matrix.Text) bool {
 	for i := range r.obs.Store.Gold {
 		g := &r.obs.Store.Gold[i]
 		if g.Requirement != requirement {
 			continue
 		}
 		want := r.c.Evidence.Required[requirement].AnyOf[g.Alternative]
-		holds := slices.Contains(g.Exact, id) || slices.Contains(g.Folded, id) || text.Value != "" && strings.Contains(text.Value, want.Span)
+		if verdict.Stale(want, revision) {
+			continue
+		}
+		holds := slices.Contains(g.Exact, id) || slices.Contains(g.Folded, id) || want.Span != "" && strings.Contains(text.Value, want.Span)
 		if holds && (want.Source == id || want.Source == source || slices.Contains(verdict.Moved(g, want), id) || verdict.SameBody(g, text)) {
 			return true
 		}
@@ -393,9 +396,9 @@ func (r *caseRun) isGold(requirement int, id, source string, text matrix.Text) b
 	return false
 }
 
-func (r *caseRun) isAnyGold(id, source string, text matrix.Text) bool {
+func (r *caseRun) isAnyGold(id, source, revision string, text matrix.Text) bool {
 	for i := range r.c.Evidence.Required {
-		if r.isGold(i, id, source, text) {
+		if r.isGold(i, id, source, revision, text) {
 			return true
 		}
 	}

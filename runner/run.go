@@ -62,7 +62,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
 	summary := s.newSummary(execution.ID())
-	summary.Bundles = execution.Dir()
+	summary.Bundles, summary.Planned = execution.Dir(), len(l.Cases)
 	cases := make([]*results.CaseSummary, len(l.Cases))
 	runErr := s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
 		sealed, err := s.runCase(ctx, execution, &l.Cases[i], i == 0 && s.deterministic)
@@ -78,9 +78,24 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 		}
 	}
 	summary.Warnings = append(summary.Warnings, s.warnings...)
-	summary.WallMS = time.Since(started).Milliseconds()
+	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
 	return summary, errors.Join(runErr, execution.Finish(*summary))
+}
+
+// whyStopped says in one word what ended a run early, "" where nothing did.
+func whyStopped(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, ErrDrained):
+		return results.StoppedInterrupted
+	case errors.Is(err, ErrBudget):
+		return results.StoppedLimit
+	case errors.Is(err, context.Canceled):
+		return results.StoppedCancelled
+	}
+	return results.StoppedError
 }
 
 // start opens the backends, proves what is in the store for all cases at once, and holds the generator to its word.

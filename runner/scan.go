@@ -42,6 +42,7 @@ type wanted struct {
 	as    matrix.Principal
 	last  tail // of the previous item of the source, to see a span that is split over two
 	text  verdict.Span
+	seen  bool          // the gold text comes from an item that the asker may see
 	other adapters.Item // the first item of another source that may be the gold under a new id
 }
 
@@ -129,13 +130,29 @@ func (w *wanted) see(item adapters.Item, text *verdict.Haystack) {
 	if !holds && len(w.facts.Items) >= keepItems {
 		return
 	}
+	stale, allowed := verdict.Stale(w.gold, item.Revision), w.as.Authorised(item.Access, item.Metadata)
 	w.facts.Items = append(w.facts.Items, matrix.GoldItem{
 		ID: item.ID, Source: item.Source, Revision: item.Revision, Text: matrix.NewText(item.Text),
-		Access: item.Access, Allowed: w.as.Authorised(item.Access, item.Metadata), Metadata: w.rights(item),
+		Access: item.Access, Allowed: allowed, Metadata: w.rights(item), Stale: stale,
 	})
-	if holds && w.facts.Text.Ref == "" && w.gold.Text == "" {
+	// The first item that holds the span is the gold text; one that the asker may see is better.
+	if holds && !stale && w.gold.Text == "" && (w.facts.Text.Ref == "" || allowed && !w.seen) {
+		w.seen = allowed
 		w.facts.Text, w.facts.TextID, w.facts.TextOrigin = matrix.NewText(item.Text), item.ID, "store"
 	}
+}
+
+// mayBe reports whether an item of another collection that holds the span may be the gold: it has its source, or the gold's
+// whole text, or the span is too long to stand there by chance.
+func (w *wanted) mayBe(item adapters.Item) bool {
+	if item.Source == w.gold.Source || item.ID == w.gold.Source {
+		return true
+	}
+	if w.gold.Text != "" {
+		m := w.text.Match(item.Text)
+		return m.Exact || m.Folded
+	}
+	return verdict.Distinctive(w.gold.Span)
 }
 
 // rights keeps the fields of an item that the asker's attributes are held against.
@@ -194,7 +211,7 @@ func (s *session) lookElsewhere(ctx context.Context, spans []*wanted) error {
 		_, err := s.store.Scan(ctx, adapters.ScanRequest{Collection: collection}, func(item adapters.Item) error {
 			text := verdict.NewHaystack(item.Text)
 			for _, w := range missing {
-				if m := w.span.In(text); m.Exact || m.Folded {
+				if m := w.span.In(text); (m.Exact || m.Folded) && w.mayBe(item) {
 					w.facts.Elsewhere = append(w.facts.Elsewhere, fmt.Sprintf("%s (as %s)", collection, item.ID))
 				}
 			}

@@ -67,6 +67,7 @@ func (x *facts) goldChecks() []Check {
 		{Name: "corpus_hit", Result: stored, Evidence: fmt.Sprintf("%s; %s scanned", strings.Join(evidence, "; "), x.scanned())},
 		{Name: "gold_id_resolves", Result: resolves, Evidence: orElse(strings.Join(unresolved, ", "), "every gold source has a stored item")},
 		{Name: "revision_match", Result: revision},
+		{Name: "body_hash_match", Result: x.bodies()},
 	}
 	boundaries := []struct {
 		name string
@@ -88,6 +89,25 @@ func (x *facts) goldChecks() []Check {
 		checks = append(checks, Check{Name: b.name, Result: result})
 	}
 	return checks
+}
+
+// bodies says whether the stored bodies that hold the spans are the gold texts that the case gives.
+func (x *facts) bodies() matrix.Answer {
+	result := matrix.Unknown
+	for _, g := range x.gold {
+		same, other := false, false
+		for _, r := range x.relations(g.requirement) {
+			same = same || r.Body == "same"
+			other = other || r.Body != "" && r.Body != "same"
+		}
+		switch {
+		case same && result == matrix.Unknown:
+			result = matrix.Yes
+		case other && !same:
+			result = matrix.No
+		}
+	}
+	return result
 }
 
 func (x *facts) embedChecks(e *matrix.EmbedFacts) []Check {

@@ -99,7 +99,7 @@ func (x *extractor) goldTexts() (texts []string, all bool) {
 		return nil, true
 	}
 	for i := range x.c.Evidence.Required {
-		g := goldFor(&x.o.Store, i)
+		g := GoldText(&x.o.Store, i)
 		if g == nil || g.Text.Value == "" || g.TextOrigin == "span" {
 			return nil, false
 		}
@@ -108,19 +108,29 @@ func (x *extractor) goldTexts() (texts []string, all bool) {
 	return texts, true
 }
 
-// goldFor returns the first alternative of a requirement whose text is known best.
-func goldFor(s *matrix.StoreFacts, requirement int) *matrix.GoldFacts {
+// GoldText returns the alternative of a requirement whose text B uses: one that is known beyond its span before one that is
+// not, and among those one that the asker may see.
+func GoldText(s *matrix.StoreFacts, requirement int) *matrix.GoldFacts {
 	var best *matrix.GoldFacts
 	for i := range s.Gold {
 		g := &s.Gold[i]
-		if g.Requirement != requirement || g.Text.Ref == "" {
-			continue
-		}
-		if best == nil || best.TextOrigin == "span" && g.TextOrigin != "span" {
+		if g.Requirement == requirement && g.Text.Ref != "" && (best == nil || rankText(g) > rankText(best)) {
 			best = g
 		}
 	}
 	return best
+}
+
+func rankText(g *matrix.GoldFacts) int {
+	rank := 0
+	if g.TextOrigin != "span" {
+		rank += 2
+	}
+	holds := func(i matrix.GoldItem) bool { return slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID) }
+	if !slices.ContainsFunc(g.Items, holds) || slices.ContainsFunc(g.Items, func(i matrix.GoldItem) bool { return holds(i) && i.Allowed }) {
+		rank++
+	}
+	return rank
 }
 
 func (x *extractor) gold(g *matrix.GoldFacts) GoldFeatures {
@@ -128,21 +138,37 @@ func (x *extractor) gold(g *matrix.GoldFacts) GoldFeatures {
 	want := x.c.Evidence.Required[g.Requirement].AnyOf[g.Alternative]
 	for _, item := range g.Items {
 		r := StoredRelation{ID: item.ID, Revision: item.Revision, Relation: "other"}
-		r.Stale = want.Revision != "" && item.Revision != "" && want.Revision != item.Revision
-		switch text := strings.TrimSpace(item.Text.Value); {
-		case text == "":
+		r.Stale = Stale(want, item.Revision)
+		switch {
+		case strings.TrimSpace(x.fold(item.Text).String()) == "":
 			r.Relation = "empty"
 		case x.holds(item.Text, want.Span):
 			r.Relation = "holds-span"
 			if before, _, ok := strings.Cut(item.Text.Value, want.Span); ok {
 				r.SpanEnd = len(strings.Fields(before + want.Span))
 			}
+			r.Body = x.bodyOf(item.Text, want)
 		case x.isPart(item.Text, want):
 			r.Relation = "part"
 		}
 		out.Items = append(out.Items, r)
 	}
 	return out
+}
+
+// bodyOf compares a stored text with the gold text that the case gives.
+func (x *extractor) bodyOf(stored matrix.Text, want matrix.Gold) string {
+	if want.Text == "" {
+		return ""
+	}
+	mine, theirs := strings.TrimSpace(x.fold(stored).String()), strings.TrimSpace(FoldText(want.Text).String())
+	switch {
+	case strings.Contains(mine, theirs):
+		return "same"
+	case strings.Contains(theirs, strings.TrimRight(mine, " .,;:!?")):
+		return "part"
+	}
+	return "other"
 }
 
 // isPart reports whether the stored text is a part of the gold text, or ends with the first half of the span or more.
@@ -153,7 +179,7 @@ func (x *extractor) isPart(stored matrix.Text, want matrix.Gold) bool {
 	}
 	span := strings.Fields(FoldText(want.Span).String())
 	for n := len(span) - 1; 2*n >= len(span) && n > 0; n-- {
-		if strings.HasSuffix(text, strings.Join(span[:n], " ")) {
+		if head, ok := strings.CutSuffix(text, strings.Join(span[:n], " ")); ok && (head == "" || strings.HasSuffix(head, " ")) {
 			return true
 		}
 	}
@@ -167,13 +193,16 @@ func names(want matrix.Gold, id, source string) bool {
 
 // serves reports whether an item may stand for the requirement: it holds the span of an alternative, and it is that
 // alternative's item, or has the same body as the gold text, or is where the gold of a stale id has gone.
-func (x *extractor) serves(requirement int, id, source string, text matrix.Text) bool {
+func (x *extractor) serves(requirement int, id, source, revision string, text matrix.Text) bool {
 	for i := range x.o.Store.Gold {
 		g := &x.o.Store.Gold[i]
 		if g.Requirement != requirement {
 			continue
 		}
 		want := x.c.Evidence.Required[requirement].AnyOf[g.Alternative]
+		if Stale(want, revision) {
+			continue
+		}
 		// Texts are recorded near the cutoff only; below it the scan of the store says which ids hold the span.
 		if !x.holds(text, want.Span) && (text.Ref != "" || !slices.Contains(g.Exact, id) && !slices.Contains(g.Folded, id)) {
 			continue
@@ -185,6 +214,11 @@ func (x *extractor) serves(requirement int, id, source string, text matrix.Text)
 	return false
 }
 
+// Stale reports whether an item's revision is another than the gold's. Where one of them is not known, nothing is.
+func Stale(want matrix.Gold, revision string) bool {
+	return want.Revision != "" && revision != "" && want.Revision != revision
+}
+
 // Moved lists the items that hold a piece of gold whose source no stored item has, so that the case names a stale id: those
 // with the whole text that the case gives, else those with its span. A short span stands in other items by chance, and then
 // it moves nothing: the gold is missing.
@@ -194,7 +228,7 @@ func Moved(g *matrix.GoldFacts, want matrix.Gold) []string {
 		return nil
 	case want.Text != "":
 		return g.Copies
-	case !distinctive(want.Span):
+	case !Distinctive(want.Span):
 		return nil
 	}
 	return slices.Concat(g.Exact, g.Folded)
@@ -204,12 +238,12 @@ func Moved(g *matrix.GoldFacts, want matrix.Gold) []string {
 // then it is as good as the gold, whatever id it is shown under.
 func SameBody(g *matrix.GoldFacts, text matrix.Text) bool {
 	return text.Ref != "" && (text.Ref == g.Text.Ref || slices.ContainsFunc(g.Items, func(i matrix.GoldItem) bool {
-		return i.Text.Ref == text.Ref && (slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID))
+		return i.Text.Ref == text.Ref && !i.Stale && (slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID))
 	}))
 }
 
-// distinctive reports whether a span is too long to stand in two texts by chance.
-func distinctive(span string) bool {
+// Distinctive reports whether a span is too long to stand in two texts by chance.
+func Distinctive(span string) bool {
 	const words, letters = 3, 12
 	n := 0
 	for _, r := range span {

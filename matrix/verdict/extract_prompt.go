@@ -18,25 +18,24 @@ type basePrompt struct {
 }
 
 func (x *extractor) readBase() {
-	for i := range x.o.Trials {
-		t := &x.o.Trials[i]
-		if t.Cell.Variant() != matrix.ClosedBook || len(t.Prompt) == 0 {
-			continue
-		}
-		x.base.text = joinPrompt(t.Prompt).Value
-		for _, m := range t.Prompt {
-			x.base.messages = append(x.base.messages, FoldText(m.Text.Value).String())
-		}
-		x.base.folded = FoldText(x.base.text).String()
-		x.base.words = distinctWords(x.base.folded)
-		return
+	prompter, problems := matrix.NewPrompter(&x.e.Pipeline)
+	if len(problems) > 0 {
+		return // an experiment whose templates do not parse was never run
 	}
+	var texts []string
+	for _, m := range prompter.Messages(x.c, nil) {
+		texts = append(texts, m.Text)
+		x.base.messages = append(x.base.messages, FoldText(m.Text).String())
+	}
+	x.base.text = strings.Join(texts, "\n")
+	x.base.folded = FoldText(x.base.text).String()
+	x.base.words = distinctWords(x.base.folded)
 }
 
 func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt matrix.Text, folded Folded) GoldPlace {
 	var g GoldPlace
 	for _, p := range t.Packed {
-		if g.Packed == 0 && (x.serves(requirement, p.ID, p.Source, p.Text) || p.Gold && x.holdsAny(requirement, p.Text)) {
+		if g.Packed == 0 && (x.serves(requirement, p.ID, p.Source, p.Revision, p.Text) || p.Gold && x.holdsAny(requirement, p.Text)) {
 			g.Packed, g.PackedID = p.Position, p.ID
 		}
 		if g.ByID == 0 && x.named(requirement, p.ID, p.Source) {

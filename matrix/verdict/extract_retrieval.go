@@ -18,7 +18,7 @@ func (x *extractor) retrieval(r *matrix.Retrieval) RetrievalFeatures {
 	for i := range x.c.Evidence.Required {
 		var p Place
 		for _, h := range r.Candidates {
-			if p.BySpan == 0 && x.serves(i, h.ID, h.Source, h.Text) {
+			if p.BySpan == 0 && x.serves(i, h.ID, h.Source, h.Revision, h.Text) {
 				p.BySpan, p.ID = h.Rank, h.ID
 			}
 			if p.BySource == 0 && x.named(i, h.ID, h.Source) {
@@ -26,7 +26,7 @@ func (x *extractor) retrieval(r *matrix.Retrieval) RetrievalFeatures {
 			}
 		}
 		for _, h := range r.Reranked {
-			if p.Reranked == 0 && x.serves(i, h.ID, h.Source, h.Text) {
+			if p.Reranked == 0 && x.serves(i, h.ID, h.Source, h.Revision, h.Text) {
 				p.Reranked = h.Rank
 			}
 		}
@@ -60,13 +60,23 @@ func (x *extractor) retrieval(r *matrix.Retrieval) RetrievalFeatures {
 // outdated reports whether an item is one that the case declares to be superseded.
 func (x *extractor) outdated(id, source, revision string) bool {
 	return slices.ContainsFunc(x.c.Evidence.Distractors, func(d matrix.Distractor) bool {
-		return d.Kind == matrix.Superseded && (d.Source == id || d.Source == source) && (d.Revision == "" || revision == "" || d.Revision == revision)
+		if d.Kind != matrix.Superseded || d.Source != id && d.Source != source {
+			return false
+		}
+		// Of one source in two revisions, an item without a revision may be either.
+		return d.Revision == revision || d.Revision == "" || revision == "" && !x.isGoldSource(d.Source)
+	})
+}
+
+func (x *extractor) isGoldSource(source string) bool {
+	return slices.ContainsFunc(x.c.Evidence.Required, func(r matrix.Requirement) bool {
+		return slices.ContainsFunc(r.AnyOf, func(g matrix.Gold) bool { return g.Source == source })
 	})
 }
 
 // shared lists the words of a query that stand in a gold text, as a reader sees it; the whole query, where all of it does.
 func (x *extractor) shared(requirement int, query string) []string {
-	g := goldFor(&x.o.Store, requirement)
+	g := GoldText(&x.o.Store, requirement)
 	if g == nil || g.Text.Value == "" {
 		return nil
 	}

@@ -169,6 +169,9 @@ func (x *facts) probe(cell matrix.CellID, g *goldState) (rank int, passed, seen 
 
 func (x *facts) newGold(requirement int) *goldState {
 	first := x.c.Evidence.Required[requirement].AnyOf[0]
+	if best := GoldText(&x.o.Store, requirement); best != nil {
+		first = x.c.Evidence.Required[requirement].AnyOf[best.Alternative]
+	}
 	g := &goldState{requirement: requirement, source: first.Source, span: first.Span, inStore: matrix.Unknown}
 	for i := range x.o.Store.Gold {
 		if s := &x.o.Store.Gold[i]; s.Requirement == requirement {
@@ -247,7 +250,7 @@ func (x *facts) servedInStore(requirement int) bool {
 		}
 		want := x.c.Evidence.Required[requirement].AnyOf[g.Alternative]
 		if x.o.Store.Scan.Complete && len(Moved(g, want)) > 0 || slices.ContainsFunc(g.Items, func(i matrix.GoldItem) bool {
-			return slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID)
+			return !i.Stale && (slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID))
 		}) || g.TextOrigin == "store" {
 			return true
 		}
@@ -285,7 +288,7 @@ func (x *facts) allInPrompt() bool {
 // than its bare span, which may be too little to answer from.
 func (x *facts) goldJudges() bool {
 	for i := range x.c.Evidence.Required {
-		if g := goldFor(&x.o.Store, i); g == nil || g.TextOrigin == "span" {
+		if g := GoldText(&x.o.Store, i); g == nil || g.TextOrigin == "span" {
 			return false
 		}
 	}

@@ -5,7 +5,7 @@ package verdict
 // A rule that cannot be answered stops the walk for its item: a later stage is never blamed on a guess.
 func Rules() []Rule {
 	var all []Rule
-	for _, part := range [][]Rule{fixtureRules(), accessRules(), cacheRules(), indexRules(), embedRules(), retrieveRules(), rerankRules(), assembleRules(), promptRules(), generateRules(), abstainRules(), seamRules()} {
+	for _, part := range [][]Rule{fixtureRules(), accessRules(), cacheRules(), indexRules(), embedRules(), retrieveRules(), rerankRules(), assembleRules(), promptRules(), bodyRules(), generateRules(), abstainRules(), seamRules()} {
 		all = append(all, part...)
 	}
 	return all

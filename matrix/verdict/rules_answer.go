@@ -21,7 +21,7 @@ func generateRules() []Rule {
 				switch {
 				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
 					return no
-				case b.fails() && x.goldJudges() && !b.every(refused):
+				case b.fails() && x.goldJudges() && (!b.every(refused) || x.allInPrompt() && a.result.Pass > 0):
 					return fires(x, true)
 				case x.allInPrompt() && b.passes() && !a.every(refused):
 					return fires(x, false)
@@ -31,12 +31,29 @@ func generateRules() []Rule {
 		}
 	}
 	return []Rule{
+		{
+			Stage: StageGenerate, Label: "empty-answer", grade: Shown, Needs: "the answers of A and B",
+			Says:     "The generator returns no text, and says that it is done.",
+			Decides:  "the answer's text and its finish reason",
+			TryFirst: "look at the raw response: a field of reasoning, a tool call, or a stop sequence at the start",
+			Wasted:   "retrieval work: an empty answer is none whatever the context",
+			once: func(x *facts) finding {
+				for _, id := range []matrix.CellID{matrix.CellA, matrix.CellB} {
+					cell := x.cells[id]
+					if failing := cell.failing(); cell.fails() && !slices.ContainsFunc(failing, func(f *TrialFeatures) bool { return !f.Empty }) {
+						return yes(fmt.Sprintf("%s returns no text in %d of %s", id, len(failing), counted(cell.result.Scored, "trial", "trials")))
+					}
+				}
+				return no
+			},
+		},
 		rule("unstable", "The same prompt is sometimes answered right and sometimes wrong.",
 			"repetitions of A and B under the same settings", "lower the temperature, or a stronger model; then measure again with more repeats",
 			"retrieval work: the evidence was in the prompt",
 			func(x *facts, b bool) finding {
-				cell := x.cells[cellOf(b)]
-				return when(cell.mixed(), fmt.Sprintf("%s passes %d of %d with the evidence in its prompt", cellOf(b), cell.result.Pass, cell.result.Scored))
+				a, cell := x.cells[matrix.CellA], x.cells[cellOf(b)]
+				right := x.allInPrompt() && a.result.Pass > 0 // A was right with the evidence in its prompt, if only now and then
+				return when(cell.mixed() || b && right, passes(x, cellOf(b))+" with the evidence in its prompt", passes(x, matrix.CellA))
 			}),
 		rule("ignored-evidence", "The generator answers without looking at the context.",
 			"the answers of A, B and D/closed-book: they do not change with the context", "tell the model to use the context only, or change the model",
@@ -145,6 +162,9 @@ func sameAnswers(a, b *cellFacts) bool {
 }
 
 func passes(x *facts, cell matrix.CellID) string {
+	if x.cells[cell] == nil {
+		return fmt.Sprintf("%s is not in the plan", cell)
+	}
 	r := x.cells[cell].result
 	return fmt.Sprintf("%s passes %d of %d", cell, r.Pass, r.Scored)
 }
@@ -173,6 +193,19 @@ func distracted(x *facts, b bool) finding {
 		return f
 	}
 	return no
+}
+
+// unwanted says what A does where the case expects no answer.
+func (x *facts) unwanted(a *cellFacts) string {
+	failing := a.failing()
+	if x.allRefuse(a) {
+		return fmt.Sprintf("refuses, and states all the same what claim %s rules out, in %d of %s", firstClaim(a, ClaimViolated), len(failing), counted(a.result.Scored, "trial", "trials"))
+	}
+	gold := "no gold is declared"
+	if len(x.gold) > 0 {
+		gold = fmt.Sprintf("the case expects to %s although it declares gold", x.c.Expect)
+	}
+	return fmt.Sprintf("%s; answered from %s in %d of %s", gold, x.answeredFrom(), a.result.Scored-a.result.Refused, counted(a.result.Scored, "trial", "trials"))
 }
 
 // answeredFrom names what A's failing answers cite.
@@ -226,13 +259,7 @@ func abstainRules() []Rule {
 				if !fires {
 					return no
 				}
-				from := "no item"
-				for _, f := range a.failing() {
-					if len(f.Citations) > 0 {
-						from = strings.Join(f.Citations, ", ")
-					}
-				}
-				return yes(fmt.Sprintf("no gold is declared; answered from %s in %d of %s", from, a.result.Scored-a.result.Refused, counted(a.result.Scored, "trial", "trials")))
+				return yes(x.unwanted(a))
 			},
 		},
 		{
@@ -246,7 +273,7 @@ func abstainRules() []Rule {
 				switch {
 				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
 					return no
-				case b.fails() && x.goldJudges() && b.every(refused):
+				case b.fails() && x.goldJudges() && b.every(refused) && !(x.allInPrompt() && a.result.Pass > 0):
 					return yes(fmt.Sprintf("B refuses in %d of %s with the evidence alone in its prompt", b.result.Refused, counted(b.result.Scored, "trial", "trials")))
 				case x.allInPrompt() && x.allRefuse(a) && b.passes():
 					return yes(fmt.Sprintf("A refuses in %d of %s with the evidence in its prompt", a.result.Refused, counted(a.result.Scored, "trial", "trials")), passes(x, matrix.CellB))

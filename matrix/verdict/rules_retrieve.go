@@ -155,8 +155,16 @@ func before(ranks []int, rank int) []int {
 func vocabularyMiss(x *facts, g *goldState) finding {
 	ranked := len(x.search.Candidates)
 	if g.place.BySpan == 0 {
-		if rank, _ := x.elsewhere(g); rank > 0 || ranked >= x.search.Depth {
-			return no // it has a rank, or it may stand below the depth
+		if rank, _ := x.elsewhere(g); rank > 0 {
+			return no
+		}
+		if ranked >= x.search.Depth {
+			if !x.keyword() || len(g.place.Shared) > 0 {
+				return no // it may stand below the depth
+			}
+			f := yes(fmt.Sprintf("gold %s: in the store, holds no word of the query, and is not among the %d items that were ranked", g.name(), ranked))
+			f.grade = Inferred // a stem may be shared all the same
+			return f
 		}
 		if cuts := x.cuts(); len(cuts) > 1 && (!x.keyword() || len(g.place.Shared) > 0) {
 			return unknown("the search without " + strings.Join(cuts, " and ") + " at once: removing one of them does not bring the gold back")

@@ -140,7 +140,7 @@ func (x *facts) filterGuards() bool {
 		if _, ok := x.c.As[c.Field]; ok || c.Field == "access" {
 			return true
 		}
-		if slices.ContainsFunc(c.AnyOf, func(v string) bool { return strings.Contains(v, "as.") }) {
+		if c.Asks() {
 			return true
 		}
 	}
@@ -221,8 +221,11 @@ func indexRules() []Rule {
 			"re-index the source; compare the ingestion's schedule with the source's last change",
 			"prompt and model work: the model answers from what the store still says",
 			func(x *facts, g *goldState) finding {
-				for _, r := range x.relations(g.requirement) {
-					if r.Stale {
+				relations := x.relations(g.requirement)
+				// Of a document with several items, one of another revision says nothing of the others.
+				current := slices.ContainsFunc(relations, func(r StoredRelation) bool { return !r.Stale })
+				for _, r := range relations {
+					if r.Stale && (!current || r.Relation == "holds-span" || r.ID == g.source) {
 						return yes(fmt.Sprintf("gold %s: %s is stored in revision %q, the case needs %q", g.name(), r.ID, r.Revision, x.c.Evidence.Required[g.requirement].AnyOf[0].Revision))
 					}
 				}
@@ -265,6 +268,40 @@ func indexRules() []Rule {
 				}
 				return yes(evidence...)
 			}),
+	}
+}
+
+// bodyRules are about evidence that was found by its span and is not what the case says it is.
+func bodyRules() []Rule {
+	rule := func(label, body, says, first string) Rule {
+		return Rule{
+			Stage: StageIndex, Label: label, grade: Shown, Needs: "the stored bodies, and the gold text of the case", Says: says,
+			Decides:  "the stored text against the case's gold text, where the case's own text is answered right (B)",
+			TryFirst: first, Wasted: "ranking, prompt and model work: the stored text reached the prompt as it is",
+			once: func(x *facts) finding {
+				if !x.cells[matrix.CellA].fails() || !x.allInPrompt() || !x.cells[matrix.CellB].passes() {
+					return no
+				}
+				for _, g := range x.gold {
+					relations := x.relations(g.requirement)
+					if slices.ContainsFunc(relations, func(r StoredRelation) bool { return r.Body == "same" }) {
+						continue
+					}
+					for _, r := range relations {
+						if r.Body == body {
+							return yes(fmt.Sprintf("gold %s: %s holds the span, and not the rest of the gold text", g.source, r.ID), passes(x, matrix.CellB)+" with the case's own text")
+						}
+					}
+				}
+				return no
+			},
+		}
+	}
+	return []Rule{
+		rule("partial", "part", "The stored text is only a part of the evidence: it holds the span, and not what the answer needs besides.",
+			"look at the extraction and the chunk boundaries of this document"),
+		rule("overwritten", "other", "The stored text holds the span, but it is another text than the evidence.",
+			"compare the stored text with its source; look for id collisions and for an older or edited version"),
 	}
 }
 

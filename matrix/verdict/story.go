@@ -158,6 +158,11 @@ func (w *walker) equivalents() []string {
 func (w *walker) lostSpans() []string {
 	var out []string
 	for _, g := range w.gold {
+		if i := slices.IndexFunc(w.relations(g.requirement), func(r StoredRelation) bool { return r.Stale }); w.outcome == Pass && i >= 0 && g.inStore == matrix.No {
+			r := w.relations(g.requirement)[i]
+			out = append(out, fmt.Sprintf("revision: gold %s is stored in revision %q (%s), the case needs another", g.source, r.Revision, r.ID))
+			continue
+		}
 		if w.outcome == Pass && w.qualifier == WithoutEvidence && g.inStore == matrix.No {
 			out = append(out, fmt.Sprintf("fixture/span-not-found: the span of gold %s stands nowhere in the store (%s scanned), and the answer is right: compare the span with the document, letter by letter", g.source, w.scanned()))
 		}
