@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -47,7 +48,7 @@ func build(ctx context.Context, path string, r *recipe, cfg adapters.Config) (er
 	if err := fillFile(ctx, temp.Name(), r, cfg); err != nil {
 		return fmt.Errorf("building the store: %w", err)
 	}
-	if err := publish(temp.Name(), path); err != nil {
+	if err := publish(ctx, temp.Name(), path); err != nil {
 		return fmt.Errorf("finishing the store: %w", err)
 	}
 	return nil
@@ -90,6 +91,7 @@ func fillFile(ctx context.Context, path string, r *recipe, cfg adapters.Config) 
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	b := &builder{recipe: r, embedder: cfg.IndexEmbedder, conn: conn, collections: map[string]*collection{}, keyword: map[int]*sql.Stmt{}}
+	defer func() { err = errors.Join(err, b.close()) }()
 	if err := b.begin(ctx); err != nil {
 		return err
 	}
@@ -97,6 +99,18 @@ func fillFile(ctx context.Context, path string, r *recipe, cfg adapters.Config) 
 		return err
 	}
 	return b.finish(ctx)
+}
+
+// close ends the prepared statements. Closing the connection does not, and one that has some left keeps the file open and locked.
+func (b *builder) close() error {
+	statements := append(slices.Collect(maps.Values(b.keyword)), b.insert.item, b.insert.vector, b.insert.attr)
+	var failed error
+	for _, stmt := range statements {
+		if stmt != nil {
+			failed = errors.Join(failed, stmt.Close())
+		}
+	}
+	return failed
 }
 
 // exec runs a statement that ctx can stop. Those that insert one row each run without it, which would cost each of them a
