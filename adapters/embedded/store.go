@@ -108,20 +108,40 @@ func openFile(ctx context.Context, file storeFile, settings storeSettings) (_ *s
 		}
 		s.discard = sync.OnceValue(func() bool { return discard(s.held, file.path) })
 	}
+	if err := s.verify(ctx); err != nil {
+		return nil, errors.Join(s.explainOpening(err), s.letGo())
+	}
 	if s.db, err = openReader(file.path); err != nil {
 		return nil, errors.Join(err, s.letGo())
 	}
 	if s.about, err = readAbout(ctx, s.db); err != nil {
-		if !isDamage(err) {
-			err = fmt.Errorf("reading the store's file %q: %w", file.path, err)
-		}
-		return nil, errors.Join(s.explain(err), s.db.Close(), s.letGo())
+		return nil, errors.Join(s.explainOpening(err), s.db.Close(), s.letGo())
 	}
 	// How texts were split is fixed in the file, and queries must be split alike.
 	s.settings.Keyword.Stem = s.about.Keyword.Stem
 	s.settings.Keyword.FoldAccents = s.about.Keyword.FoldAccents
 	s.settings.Keyword.TokenChars = s.about.Keyword.TokenChars
 	return s, nil
+}
+
+// verify compares the file with what was built, before anything in it is believed.
+func (s *store) verify(ctx context.Context) (err error) {
+	file := s.held
+	if file == nil {
+		if file, err = openRegular(s.file.path); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+	}
+	return checkSeal(ctx, file)
+}
+
+// explainOpening is explain for errors that may come from something else than damage.
+func (s *store) explainOpening(err error) error {
+	if isDamage(err) {
+		return s.explain(err)
+	}
+	return fmt.Errorf("reading the store's file %q: %w", s.file.path, err)
 }
 
 // declare settles what depends on the settings and the embedder of this opening.
@@ -275,7 +295,7 @@ func (s *store) Describe(ctx context.Context) (adapters.StoreInfo, error) {
 		DeclaredPerItem:   maps.Clone(s.here.Declared),
 		Revision:          s.about.Fingerprint[:12],
 		Fingerprint:       s.about.Fingerprint,
-		FingerprintMisses: "It was taken when the file was built, so it misses what another program does to the file.",
+		FingerprintMisses: "It was taken when the file was built. The file is compared with that at every opening, so it misses what another program does to the file after that.",
 	}
 	if s.about.Vectors {
 		info.Distance = s.settings.Distance

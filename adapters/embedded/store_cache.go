@@ -26,7 +26,7 @@ func hold(path string) (*os.File, error) {
 	now := time.Now()
 	_ = os.Chtimes(path, now, now) // where only others may write, others take care
 	for try := 1; ; try++ {
-		file, err := os.Open(path)
+		file, err := openRegular(path)
 		if err != nil {
 			return nil, err
 		}

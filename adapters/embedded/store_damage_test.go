@@ -51,6 +51,7 @@ func storeCalls(t *testing.T, s *store) map[string]error {
 	return map[string]error{"describe": describe, "search": search, "fetch": fetch, "scan": scan}
 }
 
+// TestDamagedPages damages a file while it is open, which no opening can see.
 func TestDamagedPages(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -82,11 +83,11 @@ func TestDamagedPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, files(t, dir)[0])
-			damagePages(t, path)
 			if !tc.documents {
 				cfg.Documents = nil
 			}
 			s := reopen()
+			damagePages(t, path)
 			for call, err := range storeCalls(t, s) {
 				if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", path)) || !strings.Contains(err.Error(), tc.remedy) {
 					t.Errorf("%s: %v", call, err)
@@ -130,7 +131,6 @@ func TestDamagedStoreIsRemovedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, files(t, dir)[0])
-	damagePages(t, path)
 	var stores [2]adapters.VectorStore
 	for i := range stores {
 		if stores[i], err = openStore(t.Context(), cfg); err != nil {
@@ -138,6 +138,7 @@ func TestDamagedStoreIsRemovedOnce(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = stores[i].Close() })
 	}
+	damagePages(t, path)
 	if _, err := stores[0].Describe(t.Context()); err == nil {
 		t.Fatal("the damage is not seen")
 	}

@@ -1,15 +1,11 @@
 package embedded
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -22,7 +18,7 @@ import (
 
 const (
 	// storeFormat changes with every change of what a file holds; files of another format are built again.
-	storeFormat = 1
+	storeFormat = 2
 	// applicationID marks our files in the SQLite header: "CLPR".
 	applicationID = 0x434c5052
 	// maxReaders bounds the connections, each of which has a page cache of its own.
@@ -87,13 +83,6 @@ func openSQLite(path, parameters string) (*sql.DB, error) {
 
 func readAbout(ctx context.Context, db *sql.DB) (about, error) {
 	var a about
-	var format int
-	if err := db.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&format); err != nil {
-		return a, err
-	}
-	if format != storeFormat {
-		return a, fmt.Errorf("it has format %d, and this version reads %d; name the documents to build it again", format, storeFormat)
-	}
 	var text []byte
 	switch err := db.QueryRowContext(ctx, `SELECT json FROM about`).Scan(&text); {
 	case errors.Is(err, sql.ErrNoRows):
@@ -110,31 +99,13 @@ func readAbout(ctx context.Context, db *sql.DB) (about, error) {
 	return a, nil
 }
 
-// refuseForeign returns an error where path holds a file that is not ours, so that no setting can overwrite it.
-func refuseForeign(path string) error {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	header := make([]byte, 100)
-	if _, err := io.ReadFull(file, header); err != nil || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")) ||
-		binary.BigEndian.Uint32(header[68:]) != applicationID {
-		return invalid("open", "%q is not a store that Culprit built; it is neither read nor overwritten", path)
-	}
-	return nil
-}
-
-// publish makes the finished file durable and gives it its name, in one step.
-func publish(temp, path string) error {
+// publish seals the finished file, makes it durable and gives it its name, in one step.
+func publish(ctx context.Context, temp, path string) error {
 	file, err := os.OpenFile(temp, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+	if err := errors.Join(seal(ctx, file), file.Sync(), file.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(temp, path); err != nil {

@@ -17,7 +17,7 @@ func lockShared(file *os.File) {
 
 // removeUnused removes a file that nobody holds.
 func removeUnused(path string) {
-	file, err := os.Open(path)
+	file, err := openRegular(path)
 	if err != nil {
 		return
 	}
