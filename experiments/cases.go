@@ -15,7 +15,16 @@ import (
 // placedCase is a case beside the tree it was read from.
 type placedCase struct {
 	LoadedCase
-	node *node
+	node *node // what could be read of it
+	id   string
+}
+
+// name is how a message names the case.
+func (c *placedCase) name() string {
+	if c.id == "" {
+		return "this case"
+	}
+	return "case " + show(c.id)
 }
 
 // cases reads the case files that the globs match and the cases that stand in the experiment itself. A case that cannot
@@ -83,7 +92,7 @@ func (l *loader) caseFile(name string, entry *node) []placedCase {
 	}
 	if root.form == list {
 		items = root.items
-		if len(items) == 0 {
+		if len(items) == 0 && len(root.cut) == 0 {
 			l.fail(root.at, "this file holds no case: write one, or take the file away")
 		}
 	}
@@ -94,15 +103,24 @@ func (l *loader) caseFile(name string, entry *node) []placedCase {
 	return out
 }
 
-// oneCase returns the case, or nothing where it cannot be read.
+// oneCase returns what can be read of the case, or nothing. Its mistakes are reported, so that a case which is not whole is
+// never run.
 func (l *loader) oneCase(n *node, source []byte) []placedCase {
 	if n.form != mapping {
 		l.fail(n.at, "a case is %s: it must be a mapping that begins with its id", n.shown())
 		return nil
 	}
+	id := ""
+	if given := n.get("id"); given != nil && given.form == scalar {
+		id = given.text
+	}
+	l.about = id
+	defer func() { l.about = "" }()
 	l.noteID(n.get("id"))
 	if !l.caseShape.check(n, "case", &l.collector) {
-		return nil
+		if n = l.caseShape.sound(n); n == nil {
+			return nil
+		}
 	}
 	value := n.value().(map[string]any)
 	l.caseShape.fill(l.caseShape.root, value)
@@ -125,7 +143,7 @@ func (l *loader) oneCase(n *node, source []byte) []placedCase {
 		return nil
 	}
 	loaded := LoadedCase{Case: c, File: n.at.file.name, Line: n.at.line, Source: source}
-	return []placedCase{{LoadedCase: loaded, node: n}}
+	return []placedCase{{LoadedCase: loaded, node: n, id: id}}
 }
 
 // noteID reports an id that another case has, also where one of the two cannot be read.

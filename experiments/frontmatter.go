@@ -29,7 +29,7 @@ func frontMatter(f *file, text string, c *collector) (about Document, body strin
 	for _, p := range found.problems {
 		c.warn(position{file: f, line: p.Line + 1, column: p.Column}, "front matter: %s; its keys are left out", p.Message)
 	}
-	if root == nil || root.form != mapping {
+	if root == nil || root.form != mapping || len(found.problems) > 0 {
 		return about, body, line
 	}
 	for _, field := range root.fields {

@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,12 +11,15 @@ import (
 
 // lintCases reports what a schema cannot say of cases.
 func (l *loader) lintCases(cases []placedCase) {
+	defer func() { l.about = "" }()
 	for _, c := range cases {
+		l.about = c.id
 		l.lintQuestion(c)
 		l.lintClaims(c)
 		l.lintEvidence(c)
 		l.lintNames(c)
 	}
+	l.about = ""
 	if len(cases) == 0 && len(l.problems) == 0 {
 		l.add(Problem{Message: "this experiment has no case: write one, such as cases/first.yaml, and name it under cases"})
 	}
@@ -27,29 +29,31 @@ func (l *loader) lintQuestion(c placedCase) {
 	query, messages := c.node.get("query"), c.node.get("messages")
 	switch {
 	case query == nil && messages == nil:
-		l.fail(c.node.at, "case %s asks nothing: write query, or messages for a conversation", show(c.Case.ID))
+		if !c.node.lost("query") && !c.node.lost("messages") {
+			l.fail(c.node.at, "%s asks nothing: write query, or messages for a conversation", c.name())
+		}
 	case query != nil && messages != nil:
-		l.fail(messages.at, "case %s has query and messages: keep one of the two", show(c.Case.ID))
+		l.fail(messages.at, "%s has query and messages: keep one of the two", c.name())
 	case query != nil && strings.TrimSpace(query.text) == "":
 		l.fail(query.at, "query is empty: write the question as the user typed it")
-	case messages != nil && c.Case.Messages[len(c.Case.Messages)-1].Role != "user":
+	case messages != nil && len(messages.cut)+len(messages.items[len(messages.items)-1].cut) == 0 && c.Case.Messages[len(c.Case.Messages)-1].Role != "user":
 		l.fail(messages.items[len(messages.items)-1].at, "the last message is the question, so its role must be user")
 	}
 }
 
 func (l *loader) lintClaims(c placedCase) {
-	if len(c.Case.Claims) == 0 && c.Case.Expect == matrix.ExpectAnswer {
-		l.fail(c.node.at, "case %s checks nothing: add claims that a right answer must meet, or expect: abstain", show(c.Case.ID))
+	if len(c.Case.Claims) == 0 && c.Case.Expect == matrix.ExpectAnswer && !c.node.lost("claims", anything) && !c.node.lost("expect") {
+		l.fail(c.node.at, "%s checks nothing: add claims that a right answer must meet, or expect: abstain", c.name())
 	}
 	taken := map[string]position{}
 	for i, claim := range c.Case.Claims {
 		n, _ := c.node.find("claims", strconv.Itoa(i))
 		at := n.place("id")
-		if first, ok := taken[claim.ID]; ok {
+		if first, ok := taken[claim.ID]; ok && claim.ID != "" {
 			l.fail(at, "claim %s is given twice, first at %s: give each its own id", show(claim.ID), first)
 		}
 		taken[claim.ID] = at
-		if len(claim.Any)+len(claim.Never)+len(claim.Cites) == 0 {
+		if len(claim.Any)+len(claim.Never)+len(claim.Cites) == 0 && !n.lost("any") && !n.lost("never") && !n.lost("cites") {
 			l.fail(n.at, "claim %s cannot be checked: add any (what the answer must hold), never (what it must not) or cites (sources)", show(claim.ID))
 		}
 		for _, key := range []string{"any", "never"} {
@@ -61,27 +65,9 @@ func (l *loader) lintClaims(c placedCase) {
 				l.lintWording(wording)
 			}
 		}
+		l.lintCommonWords(claim.ID, n.get("any"))
 	}
-}
-
-// lintWording checks a literal or /RE2/.
-func (l *loader) lintWording(n *node) {
-	text := strings.TrimSpace(n.text)
-	if text == "" {
-		l.fail(n.at, "a wording is empty: every answer would hold it")
-		return
-	}
-	if len(text) < 2 || !strings.HasPrefix(text, "/") || !strings.HasSuffix(text, "/") {
-		return
-	}
-	expression := text[1 : len(text)-1]
-	compiled, err := regexp.Compile(expression)
-	switch {
-	case err != nil:
-		l.fail(n.at, "%s is not an RE2 expression: %s", show(text), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-	case compiled.MatchString(""):
-		l.fail(n.at, "%s matches empty text, so it holds for every answer", show(text))
-	}
+	l.lintContradiction(c)
 }
 
 func (l *loader) lintEvidence(c placedCase) {
@@ -92,7 +78,7 @@ func (l *loader) lintEvidence(c placedCase) {
 		}
 	}
 	if c.Case.Expect == matrix.ExpectAbstain && c.Case.HasGold() {
-		l.warn(required.at, "case %s expects a refusal and requires evidence: if the store holds the answer, expect: answer", show(c.Case.ID))
+		l.warn(required.at, "%s expects a refusal and requires evidence: if the store holds the answer, expect: answer", c.name())
 	}
 	for i, d := range c.Case.Evidence.Distractors {
 		for _, requirement := range c.Case.Evidence.Required {
@@ -115,6 +101,9 @@ func goldNode(required *node, i, j int) *node {
 }
 
 func (l *loader) lintGold(c placedCase, gold matrix.Gold, n *node) {
+	if n.lost("span") {
+		return
+	}
 	if strings.TrimSpace(gold.Span) == "" {
 		l.fail(n.place("span"), "span is empty: a required item needs the words that must be found in the store")
 		return

@@ -2,8 +2,10 @@ package experiments
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -45,15 +47,21 @@ func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []p
 		return
 	}
 	set.digest = sum.String()
+	defer func() { l.about = "" }()
 	for _, w := range watch.all {
+		l.about = w.id
 		switch {
 		case w.found > 0 && w.visible == 0:
-			l.warn(w.node.place("source"), "case %s: the asker may not see %s, which it requires: correct as, or the evidence", show(w.id), show(w.gold.Source))
-		case w.gold.Text != "" || w.optional: // the case knows what it asks for, or another item may serve
+			l.warn(w.node.place("source"), "%s: the asker may not see %s, which it requires: correct as, or the evidence", w.name, show(w.gold.Source))
+		case (w.gold.Text != "" || w.optional) && !w.held: // the case knows what it asks for, or another item may serve
 		case !w.named:
-			l.warn(w.node.place("source"), "case %s: no document has the source or id %s%s: copy it from the documents, or give the item its text", show(w.id), show(w.gold.Source), watch.meant(w.gold.Source))
+			l.warn(w.node.place("source"), "%s: no document has the source or id %s%s: copy it from the documents, or give the item its text", w.name, show(w.gold.Source), watch.meant(w.gold.Source))
 		case !w.held:
-			l.warn(w.node.place("span"), "case %s: the span %s stands in no document of %s: copy it from there, or give the item its text", show(w.id), show(w.gold.Span), show(w.gold.Source))
+			l.warn(w.node.place("span"), "%s: the span %s stands in no document of %s: copy it from there, or give the item its text", w.name, show(w.gold.Span), show(w.gold.Source))
+		case len(w.places) > 1:
+			l.warn(w.node.place("span"), "%s: the span %s stands in %s chunks of %s that differ, and each counts as the evidence: copy more words", w.name, show(w.gold.Span), upTo(len(w.places)), show(w.gold.Source))
+		case w.found > 0 && w.elsewhere > few:
+			l.warn(w.node.place("span"), "%s: the span %s stands in %d chunks of other documents, too: copy more words", w.name, show(w.gold.Span), w.elsewhere)
 		}
 	}
 }
@@ -65,31 +73,62 @@ func (l *loader) said(p Problem) bool {
 
 // watched is one piece of evidence on its way through the documents.
 type watched struct {
-	id             string
+	id, name       string
 	as             matrix.Principal
 	gold           matrix.Gold
 	span           string // letters of gold.Span
 	node           *node
-	optional       bool // one of several alternatives
-	named          bool // a document has its source or id
-	held           bool // such a document holds the span, in whatever revision
-	found, visible int  // those of its revision that hold the span, and those among them that the asker may see
+	optional       bool           // one of several alternatives
+	named          bool           // a document has its source or id
+	held           bool           // such a document holds the span, in whatever revision
+	found, visible int            // those of its revision that hold the span, and those among them that the asker may see
+	places         []surroundings // different ones among those found
+	elsewhere      int            // documents under other names that hold the span as it is written
 }
+
+// distinctive is the number of letters from which a span does not stand in a text by chance.
+const distinctive = 12
+
+// few is in how many chunks of other documents a short span may stand before it is told.
+const few = 3
+
+// most is how many places are told apart.
+const most = 50
+
+// upTo writes a number of places.
+func upTo(n int) string {
+	if n > most {
+		return fmt.Sprintf("more than %d", most)
+	}
+	return strconv.Itoa(n)
+}
+
+// scanned is how many bytes are searched for spans in documents under other names. That is for short spans, which stand
+// in them by chance, and takes about a second at most.
+const scanned = 4 << 30
 
 type evidenceWatch struct {
 	all      []*watched
+	short    []*watched
+	left     int // of scanned
 	bySource map[string][]*watched
 	byBase   map[string]string // last part of a source that a case names → the first source or id that ends so
 }
 
 func watchEvidence(cases []placedCase) *evidenceWatch {
-	w := &evidenceWatch{bySource: map[string][]*watched{}, byBase: map[string]string{}}
+	w := &evidenceWatch{left: scanned, bySource: map[string][]*watched{}, byBase: map[string]string{}}
 	for _, c := range cases {
 		required := c.node.get("evidence").get("required")
 		for i, requirement := range c.Case.Evidence.Required {
 			for j, gold := range requirement.AnyOf {
-				one := &watched{id: c.Case.ID, as: c.Case.As, gold: gold, span: letters(gold.Span), node: goldNode(required, i, j), optional: len(requirement.AnyOf) > 1}
+				if gold.Source == "" || strings.TrimSpace(gold.Span) == "" {
+					continue // that was reported
+				}
+				one := &watched{id: c.id, name: c.name(), as: c.Case.As, gold: gold, span: letters(gold.Span), node: goldNode(required, i, j), optional: len(requirement.AnyOf) > 1}
 				w.all = append(w.all, one)
+				if len([]rune(one.span)) < distinctive {
+					w.short = append(w.short, one)
+				}
 				w.bySource[gold.Source] = append(w.bySource[gold.Source], one)
 				w.byBase[base(gold.Source)] = ""
 			}
@@ -99,6 +138,7 @@ func watchEvidence(cases []placedCase) *evidenceWatch {
 }
 
 func (w *evidenceWatch) see(d *Document) {
+	w.seeElsewhere(d)
 	text := "" // of letters alone, made when it is needed
 	for _, name := range slices.Compact([]string{d.Source, d.ID}) {
 		if known, wanted := w.byBase[base(name)]; wanted && known == "" {
@@ -110,7 +150,7 @@ func (w *evidenceWatch) see(d *Document) {
 				if text == "" {
 					text = letters(d.Text)
 				}
-				if !strings.Contains(text, one.span) {
+				if one.span == "" || !strings.Contains(text, one.span) {
 					continue
 				}
 			}
@@ -119,9 +159,48 @@ func (w *evidenceWatch) see(d *Document) {
 				continue
 			}
 			one.found++
+			one.note(d.Text)
 			if one.as.Authorised(d.Access, d.Metadata) {
 				one.visible++
 			}
+		}
+	}
+}
+
+// around is how many letters on either side tell one place from another.
+const around = 16
+
+// surroundings are the letters before and after a span.
+type surroundings struct{ before, after string }
+
+// note keeps the places at which the span was found. What overlapping chunks and copies hold is one place.
+func (one *watched) note(text string) {
+	text = letters(text)
+	at := strings.Index(text, one.span)
+	if at < 0 || len(one.places) > most {
+		return
+	}
+	before, after := text[:at], text[at+len(one.span):]
+	here := surroundings{before[max(0, len(before)-around):], after[:min(around, len(after))]}
+	if !slices.ContainsFunc(one.places, here.agrees) {
+		one.places = append(one.places, here)
+	}
+}
+
+// agrees reports whether two places may be one, as far as both go.
+func (s surroundings) agrees(t surroundings) bool {
+	return (strings.HasSuffix(s.before, t.before) || strings.HasSuffix(t.before, s.before)) &&
+		(strings.HasPrefix(s.after, t.after) || strings.HasPrefix(t.after, s.after))
+}
+
+// seeElsewhere counts the short spans that a document under another name holds.
+func (w *evidenceWatch) seeElsewhere(d *Document) {
+	if w.left -= len(w.short) * len(d.Text); w.left < 0 {
+		return
+	}
+	for _, one := range w.short {
+		if one.gold.Source != d.Source && one.gold.Source != d.ID && strings.Contains(d.Text, one.gold.Span) {
+			one.elsewhere++
 		}
 	}
 }

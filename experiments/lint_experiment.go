@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,18 +13,18 @@ import (
 func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	pipeline := func(path ...string) position { return root.place(append([]string{"pipeline"}, path...)...) }
 	search, rerank := e.Pipeline.Search, e.Pipeline.Rerank
-	if search.K > search.Depth {
+	if search.K > search.Depth && !root.lost("pipeline", "search", "k") && !root.lost("pipeline", "search", "depth") {
 		l.fail(pipeline("search", "k"), "k is %d and depth %d: the ranking must be recorded at least as far as items are passed on", search.K, search.Depth)
 	}
-	if search.Mode != matrix.ModeKeyword && e.Backends.Embedder == nil {
+	if search.Mode != matrix.ModeKeyword && e.Backends.Embedder == nil && !root.lost("backends", "embedder") {
 		l.fail(pipeline("search", "mode"), "mode %s searches by vectors: add backends.embedder, or use mode keyword", search.Mode)
 	}
 	switch {
-	case rerank != nil && e.Backends.Reranker == nil:
+	case rerank != nil && e.Backends.Reranker == nil && !root.lost("backends", "reranker"):
 		l.fail(pipeline("rerank"), "pipeline.rerank needs a reranker: add backends.reranker, or take rerank away")
-	case rerank == nil && e.Backends.Reranker != nil:
+	case rerank == nil && e.Backends.Reranker != nil && !l.reranks && !root.lost("pipeline", "rerank"):
 		l.warn(root.place("backends", "reranker"), "this reranker is not used: add pipeline.rerank, such as rerank: {top: %d}", search.K)
-	case rerank != nil && rerank.Top > search.K:
+	case rerank != nil && rerank.Top > search.K && !root.lost("pipeline", "search", "k"):
 		l.fail(pipeline("rerank", "top"), "top is %d and search.k %d: no more items can be kept than are passed on", rerank.Top, search.K)
 	}
 	switch unit, tokenizer := e.Pipeline.Assemble.Budget.Unit, e.Pipeline.Assemble.Tokenizer; {
@@ -31,10 +32,30 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 		l.fail(pipeline("assemble", "tokenizer"), "tokenizer %s counts tokens, and the budget is in words: write the budget in tokens, or take tokenizer away", tokenizer)
 	case unit == "tokens" && tokenizer == "words":
 		l.fail(pipeline("assemble", "tokenizer"), "tokenizer words counts words, and the budget is in tokens: name a tokenizer such as o200k_base")
-	case unit == "" && tokenizer != "":
+	case unit == "" && tokenizer != "" && !root.lost("pipeline", "assemble", "budget"):
 		l.warn(pipeline("assemble", "tokenizer"), "without a budget there is nothing to count: add budget, or take tokenizer away")
 	}
-	l.lintPrompt(root, e)
+	if !l.promptless {
+		l.lintPrompt(root, e)
+	}
+}
+
+// lintRefusal warns of cases that no answer can meet, since nothing counts as a refusal.
+func (l *loader) lintRefusal(root *node, e *matrix.Experiment, cases []placedCase) {
+	for _, phrase := range root.get("pipeline").get("refusal").entries() {
+		l.lintWording(phrase)
+	}
+	if len(e.Pipeline.Refusal) > 0 || root.lost("pipeline", "refusal") || root.get("pipeline").get("refusal").lost(anything) {
+		return
+	}
+	for _, c := range cases {
+		if c.Case.Expect == matrix.ExpectAnswer {
+			continue
+		}
+		p := root.place("pipeline", "refusal").problem(fmt.Sprintf("refusal is an empty list, and %s expects %s: no answer can pass, so name the words by which a refusal is known", c.name(), c.Case.Expect))
+		p.Warning, p.Case = true, c.id
+		l.add(p)
+	}
 }
 
 // lintPrompt warns of a prompt that cannot carry what is needed.
@@ -88,7 +109,7 @@ func (l *loader) lintFilter(root *node, e *matrix.Experiment, cases []placedCase
 	needed := map[string]string{} // attribute → what asks for it
 	for _, text := range []string{e.Pipeline.Query, e.Pipeline.Prompt.System, e.Pipeline.Prompt.User} {
 		for _, name := range variables(text) {
-			if attribute, ok := strings.CutPrefix(name, "as."); ok {
+			if attribute, ok := strings.CutPrefix(name, "as."); ok && attribute != "" {
 				needed[attribute] = "a template asks for it, and it stays empty"
 			}
 		}
@@ -108,10 +129,12 @@ func (l *loader) lintFilter(root *node, e *matrix.Experiment, cases []placedCase
 			needed[attribute] = "the filter on " + show(c.Field) + " asks for it, and finds nothing without it"
 		}
 	}
+	defer func() { l.about = "" }()
 	for _, c := range cases {
+		l.about = c.id
 		for attribute, why := range needed {
-			if _, ok := c.Case.As[attribute]; !ok {
-				l.warn(c.node.place("as"), "case %s does not say as.%s: %s", show(c.Case.ID), attribute, why)
+			if _, ok := c.Case.As[attribute]; !ok && !c.node.lost("as", attribute) {
+				l.warn(c.node.place("as"), "%s does not say as.%s: %s", c.name(), attribute, why)
 			}
 		}
 	}

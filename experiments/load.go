@@ -95,6 +95,8 @@ type loader struct {
 	experimentShape *shape
 	caseShape       *shape
 	ids             map[string]position // of the cases that were read
+	promptless      bool                // a mistake in the prompt was reported, so that nothing is known of the whole
+	reranks         bool                // the file or one of its profiles has pipeline.rerank, even where it does not apply
 }
 
 func (l *loader) filesRead() []string { return slices.Compact(slices.Sorted(slices.Values(l.files))) }
@@ -128,9 +130,13 @@ func (l *loader) load(name string) *Loaded {
 	cases := l.cases(root.get("cases"))
 	documents := l.documents(root)
 	out := &Loaded{Documents: documents}
-	if valid && !l.experimentShape.partial && l.resolve(root, prompt, &out.Experiment) {
+	if !valid {
+		root = l.experimentShape.sound(root)
+	}
+	if root != nil && !l.experimentShape.partial && l.resolve(root, prompt, &out.Experiment) {
 		l.lintExperiment(root, &out.Experiment)
 		l.lintFilter(root, &out.Experiment, cases)
+		l.lintRefusal(root, &out.Experiment, cases)
 	}
 	l.lintCases(cases)
 	if documents != nil {

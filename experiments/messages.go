@@ -35,9 +35,13 @@ func (s *shape) explain(n *node, label string, found []violation, c *collector) 
 			}
 		case *kind.Required:
 			for _, key := range k.Missing {
-				if !s.partial && !guessed[strings.Join(append(slices.Clone(v.path), key), "\x00")] {
+				if !s.partial && !at.lost(key) && !guessed[strings.Join(append(slices.Clone(v.path), key), "\x00")] {
 					c.fail(at.at, "%s needs the key %q%s", name, key, s.describe(v.schema, key))
 				}
+			}
+		case *kind.MinItems, *kind.MinProperties:
+			if len(at.cut) == 0 {
+				c.fail(at.at, "%s", s.sentence(at, name, v))
 			}
 		default:
 			c.fail(at.at, "%s", s.sentence(at, name, v))

@@ -3,6 +3,7 @@ package experiments
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -53,6 +54,7 @@ type node struct {
 	style  style
 	items  []*node
 	fields []field
+	cut    []string // keys that a reported mistake took out, see pare.go
 }
 
 // style says how a scalar's text lies in its file, which places inside the text need to know.
@@ -175,7 +177,7 @@ func merge(below, above *node) *node {
 		return above
 	}
 	out := *above
-	out.fields = nil
+	out.fields, out.cut = nil, slices.Concat(below.cut, above.cut)
 	for _, f := range below.fields {
 		if over := above.field(f.key); over != nil {
 			f = field{key: f.key, at: over.at, value: merge(f.value, over.value)}

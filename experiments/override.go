@@ -11,11 +11,13 @@ import (
 func (l *loader) overridden(whole *node) *node {
 	profiles := whole.get("profiles")
 	root := whole.without("profiles")
+	l.reranks = root.reranks()
 	chosen := root
 	var names []string
 	if profiles != nil && profiles.form == mapping {
 		for _, f := range profiles.fields {
 			names = append(names, f.key)
+			l.reranks = l.reranks || f.value.reranks()
 			switch {
 			case f.value.form != mapping:
 				l.fail(f.value.at, "profile %s is %s: it must be a mapping that is laid over the experiment", show(f.key), f.value.shown())
@@ -46,6 +48,12 @@ func (l *loader) overridden(whole *node) *node {
 		}
 	}
 	return chosen.pruned()
+}
+
+// reranks reports whether a part of an experiment says how to rerank.
+func (n *node) reranks() bool {
+	rerank := n.get("pipeline").get("rerank")
+	return rerank != nil && !rerank.null()
 }
 
 // checkProfile reports the mistakes that stand in the profile itself.
@@ -91,7 +99,7 @@ func (l *loader) set(root *node, override string) (*node, bool) {
 	for _, p := range found.problems {
 		l.fail(at, "%s", p.Message)
 	}
-	if parsed == nil {
+	if parsed == nil || len(found.problems) > 0 {
 		return nil, false
 	}
 	parsed.relocate(at)

@@ -14,7 +14,8 @@ type Problem struct {
 	File         string // as the user would name it
 	Line, Column int    // from 1, columns in characters; 0: the problem has no place in a file
 	Message      string
-	Warning      bool // worth a look, but the experiment can be run
+	Warning      bool   // worth a look, but the experiment can be run
+	Case         string // the id of the case that it is about, as it was written; "": it is about no case
 }
 
 // String returns "file:line:column: message". Characters of a file's name that cannot be seen are escaped.
@@ -75,9 +76,13 @@ const maxProblems = 50
 type collector struct {
 	problems Problems
 	perFile  map[string]int
+	about    string // the case that is looked at, if any
 }
 
 func (c *collector) add(p Problem) {
+	if p.Case == "" {
+		p.Case = c.about
+	}
 	if c.perFile == nil {
 		c.perFile = map[string]int{}
 	}

@@ -20,8 +20,8 @@ const (
 	defaultUser = "Context:\n{{#context}}[{{id}}] {{text}}\n{{/context}}\nQuestion: {{query}}"
 )
 
-// resolve turns a tree that the schema has accepted into the experiment: defaults applied, prompts read in, and every
-// shorthand written out.
+// resolve turns a tree that the schema accepts, but for keys that are missing, into the experiment: defaults applied, prompts
+// read in, and every shorthand written out.
 func (l *loader) resolve(root *node, prompt map[string]any, into *matrix.Experiment) bool {
 	value := root.value().(map[string]any)
 	for _, key := range []string{"include", "cases", "profiles"} {
@@ -50,7 +50,9 @@ func (l *loader) resolve(root *node, prompt map[string]any, into *matrix.Experim
 	}
 	pipeline["prompt"] = prompt
 	if err := decodeStrict(value, into); err != nil {
-		l.fail(root.at, "this experiment cannot be read: %s", err)
+		if problems, _ := l.problems.split(); len(problems) == 0 { // else it may follow from one of them
+			l.fail(root.at, "this experiment cannot be read: %s", err)
+		}
 		return false
 	}
 	return ok
@@ -94,13 +96,16 @@ func texts(v any) []any {
 // adapter's schema marks with "format": "path", and the one called file.
 func (l *loader) resolveBackends(root *node, value map[string]any) bool {
 	ok := true
-	backends := value["backends"].(map[string]any)
+	backends, _ := value["backends"].(map[string]any)
 	for _, role := range roles {
 		settings, given := backends[role].(map[string]any)
 		if !given {
 			continue
 		}
-		adapter, _ := settings["adapter"].(string)
+		adapter, named := settings["adapter"].(string)
+		if !named { // as was reported; the role is filled all the same
+			settings["adapter"] = ""
+		}
 		schema := l.experimentShape.follow(map[string]any{"$ref": "#/$defs/" + escapePointer(role+"."+adapter)})
 		properties, _ := schema["properties"].(map[string]any)
 		for key, p := range properties {
@@ -148,14 +153,16 @@ func (l *loader) documentPaths(n *node) any {
 	return n.value()
 }
 
-// prompt reads the templates in and reports the mistakes in them.
+// prompt reads the templates in and reports the mistakes in them. Where it cannot tell a whole prompt, lintPrompt is silent.
 func (l *loader) prompt(root *node) map[string]any {
 	out := map[string]any{"user": defaultUser}
 	given := root.get("pipeline").get("prompt")
 	if given == nil {
 		out["system"] = defaultSystem
+		l.promptless = root.lost("pipeline", "prompt")
 		return out
 	}
+	l.promptless = given.form != mapping || given.lost("user") || given.lost("system")
 	for _, part := range []string{"system", "user"} {
 		n := given.get(part)
 		if n == nil || n.form != scalar {
@@ -163,10 +170,12 @@ func (l *loader) prompt(root *node) map[string]any {
 		}
 		text, place, ok := l.template(n)
 		if !ok {
+			l.promptless = true
 			continue
 		}
 		out[part] = text
 		_, mistakes := matrix.ParseTemplate(text)
+		l.promptless = l.promptless || len(mistakes) > 0
 		l.templateProblems(mistakes, matrix.TemplateNames(), place)
 	}
 	return out

@@ -14,9 +14,8 @@ import (
 const maxDepth = 64
 
 // parse reads one strict YAML document: mappings with unique text keys, lists and scalars, and nothing else. It reports
-// every mistake that it can tell apart, and returns nil where there was one.
+// every mistake that it can tell apart, and returns the tree without the values that hold one, or nil where there is none.
 func parse(f *file, c *collector) *node {
-	before := len(c.problems)
 	data, ok := decodeText(f, f.data, false, c)
 	if !ok {
 		return nil
@@ -31,7 +30,7 @@ func parse(f *file, c *collector) *node {
 		c.add(syntaxProblem(f, data, err))
 		return nil
 	}
-	p := &treeParser{file: f, collector: c}
+	p := &treeParser{file: f, collector: c, bad: map[*node][]string{}, without: map[*node][]string{}}
 	root := p.node(document.Content[0], 0)
 	var second yaml.Node
 	if err := decoder.Decode(&second); err == nil {
@@ -40,16 +39,18 @@ func parse(f *file, c *collector) *node {
 	} else if !errors.Is(err, io.EOF) {
 		c.add(syntaxProblem(f, data, err))
 	}
-	if len(c.problems) > before {
-		return nil
-	}
 	root.close(position{})
+	if len(p.bad)+len(p.without) > 0 {
+		return root.pare(p.bad, p.without)
+	}
 	return root
 }
 
 type treeParser struct {
 	file      *file
 	collector *collector
+	bad       map[*node][]string // values that cannot be used
+	without   map[*node][]string // mappings that lack a value for that reason
 }
 
 func (p *treeParser) at(n *yaml.Node) position {
@@ -62,15 +63,18 @@ func (p *treeParser) node(n *yaml.Node, depth int) *node {
 	switch {
 	case depth > maxDepth:
 		fail(out.at, "values nest more than %d deep here", maxDepth)
+		p.bad[out] = nil
 		return out
 	case n.Kind == yaml.AliasNode:
 		fail(out.at, "alias *%s: aliases are not allowed, so write the value out", n.Value)
+		p.bad[out] = nil
 		return out
 	case n.Anchor != "":
 		fail(out.at, "anchor &%s: anchors are not allowed, so write the value out where it is needed (include: shares parts between files)", n.Anchor)
 	}
 	if n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str" {
 		fail(out.at, "tag %s: tags are not allowed, so write a plain value, in quotes where text is meant", show(n.Tag))
+		p.bad[out] = nil
 	}
 	switch n.Kind {
 	case yaml.SequenceNode:
@@ -120,6 +124,9 @@ func (p *treeParser) mapping(out *node, n *yaml.Node, depth int) {
 			seen[key.Value] = at
 			out.fields = append(out.fields, field{key: key.Value, at: at, value: p.node(n.Content[i+1], depth+1)})
 			continue
+		}
+		if !taken {
+			p.without[out] = []string{anything}
 		}
 		p.node(n.Content[i+1], depth+1) // for the mistakes in it
 	}

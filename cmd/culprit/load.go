@@ -68,8 +68,18 @@ func (a *app) load(path string, l loading) (*experiments.Loaded, error) {
 	case err != nil:
 		return nil, &usageError{err}
 	}
-	a.warn(loaded.Warnings...)
+	a.warn(about(loaded.Warnings, l.cases)...)
 	return loaded, keep(loaded, l.cases)
+}
+
+// about leaves out what is said of cases that were not asked for; none asked for means all.
+func about(problems experiments.Problems, ids []string) experiments.Problems {
+	if len(ids) == 0 {
+		return problems
+	}
+	return slices.DeleteFunc(slices.Clone(problems), func(p experiments.Problem) bool {
+		return p.Case != "" && !slices.Contains(ids, p.Case)
+	})
 }
 
 // filesOf returns what was read, also of a broken experiment.

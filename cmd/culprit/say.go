@@ -44,6 +44,7 @@ type (
 		Column  int    `json:"column,omitempty"`
 		Message string `json:"message"`
 		Warning bool   `json:"warning,omitempty"`
+		Case    string `json:"case,omitempty"`
 	}
 )
 
