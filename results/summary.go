@@ -19,6 +19,8 @@ type Summary struct {
 	Exit      int           `json:"exit"`
 	Name      string        `json:"name"`
 	Setup     Setup         `json:"setup"`
+	Planned   int           `json:"planned,omitempty"` // cases that were to be run; 0 where that is not known
+	Stopped   string        `json:"stopped,omitempty"` // why the execution ended before its last case: one of the constants
 	Cases     []CaseSummary `json:"cases"`
 
 	Counts      Counts             `json:"counts"`
@@ -34,6 +36,14 @@ type Summary struct {
 	Rebuilt bool `json:"rebuilt,omitempty"`
 }
 
+// Reasons why an execution ended before its last case.
+const (
+	StoppedInterrupted = "interrupted"  // no new case was started, and those under way were finished
+	StoppedCancelled   = "cancelled"    // the cases under way were given up
+	StoppedLimit       = "limits.calls" // the limit of calls was used up
+	StoppedError       = "error"        // a case could not be run
+)
+
 // Setup is what the cases were run on, for the head of a report.
 type Setup struct {
 	Store      string   `json:"store"`
@@ -42,6 +52,7 @@ type Setup struct {
 	Generator  string   `json:"generator"`
 	Generation string   `json:"generation"` // "deterministic", "stochastic", "mixed", "" when nothing was generated; set by Total
 	K          int      `json:"k"`
+	Top        int      `json:"top,omitempty"` // what a reranker passes on of the k
 	Budget     string   `json:"budget"`
 	Runs       []string `json:"runs"`  // letters, set by Total
 	Local      bool     `json:"local"` // the generator runs in this process and costs nothing
@@ -160,6 +171,7 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 		if s.Setup.Reranker = modelOf(b); s.Setup.Reranker == "" {
 			s.Setup.Reranker = b.Adapter
 		}
+		s.Setup.Top = e.Pipeline.Rerank.Top
 	}
 	return s
 }

@@ -15,7 +15,7 @@ import (
 // what to do.
 func Explain(w io.Writer, b *results.Bundle, o Options) error {
 	p := newPage(o, explainLabels)
-	x := explained{Bundle: b, page: p}
+	x := explained{Bundle: b, page: p, evidence: evidence(&b.Case), statements: statements(&b.Case)}
 	x.title()
 	x.question()
 	x.pipeline()
@@ -25,6 +25,9 @@ func Explain(w io.Writer, b *results.Bundle, o Options) error {
 	x.context()
 	x.runs()
 	x.decisions()
+	if o.Full {
+		x.full()
+	}
 	return p.flush(w)
 }
 
@@ -32,6 +35,7 @@ func Explain(w io.Writer, b *results.Bundle, o Options) error {
 type explained struct {
 	*results.Bundle
 	*page
+	evidence, statements sought
 }
 
 func (x *explained) title() {

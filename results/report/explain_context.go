@@ -81,7 +81,7 @@ func (x *explained) packed(t *matrix.Trial, f *verdict.TrialFeatures, unit strin
 		}
 		line := right(strconv.Itoa(k.Position), 6) + "  " + pad(fitID(k.ID, maxID), x.idWidth(t)) + "  " + right(thousands(k.Units)+" "+unit, 12) + "  "
 		textWidth := x.width - columns(line) - markRoom
-		line += pad(fit(k.Text.Value, textWidth), textWidth)
+		line += pad(x.evidence.preview(k.Text.Value, textWidth), textWidth)
 		if mark != "" {
 			line += "  " + x.bold(mark)
 		}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -73,13 +72,13 @@ func (x *explained) bullets(label string, texts []string) {
 	}
 }
 
-// checks shows the checks that did not say yes; the others are counted.
+// checks shows the checks that did not say yes, each with what was seen, and names the others.
 func (x *explained) checks() {
-	yes := 0
+	var yes []string
 	label := "checks"
 	for _, c := range x.Evaluation.Checks {
 		if c.Result == matrix.Yes {
-			yes++
+			yes = append(yes, c.Name)
 			continue
 		}
 		text := fit(c.Name, 30) + ": " + fit(string(c.Result), 10)
@@ -89,7 +88,7 @@ func (x *explained) checks() {
 		x.labelled(label, strings.TrimSpace(text))
 		label = ""
 	}
-	if yes > 0 {
-		x.labelled(label, fmt.Sprintf("%d of %d say yes", yes, len(x.Evaluation.Checks)))
+	if len(yes) > 0 {
+		x.labelled(label, "yes: "+strings.Join(yes, ", "))
 	}
 }

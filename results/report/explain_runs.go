@@ -13,15 +13,23 @@ import (
 // cellRow is one line of the table of runs.
 type cellRow struct {
 	run, context, claims, result string
-	answers                      []string // not safe yet
+	answers                      []answerLine
 }
+
+// answerLine is an answer, not safe yet, behind what is said of it.
+type answerLine struct{ head, text string }
 
 // runs draws A, B and D side by side.
 func (x *explained) runs() {
 	if len(x.Evaluation.Cells) == 0 {
 		return
 	}
-	rows := []cellRow{{run: "run", context: "context", claims: "claims", result: "passes", answers: []string{"answer"}}}
+	exact := !slices.ContainsFunc(x.Evaluation.Cells, func(c verdict.CellResult) bool { return c.Scored > 0 && !c.Exact })
+	passes := "passes"
+	if exact { // said once
+		passes += ", exact"
+	}
+	rows := []cellRow{{run: "run", context: "context", claims: "claims", result: passes, answers: []answerLine{{head: "answer"}}}}
 	var reasons []string
 	notRun := map[string][]string{} // by reason
 	for i := range x.Evaluation.Cells {
@@ -33,7 +41,7 @@ func (x *explained) runs() {
 			notRun[c.Reason] = append(notRun[c.Reason], cellName(c.Cell))
 			continue
 		}
-		rows = append(rows, x.cellRow(c))
+		rows = append(rows, x.cellRow(c, exact))
 	}
 	var runWidth, contextWidth, claimsWidth, resultWidth int
 	for _, r := range rows {
@@ -49,6 +57,9 @@ func (x *explained) runs() {
 		}
 		x.answerLines(head, indent, r.answers)
 	}
+	if slices.ContainsFunc(rows, func(r cellRow) bool { return strings.Contains(r.result, markBetween) }) {
+		x.line("  " + x.dim(markBetween+" passes in some trials and not in enough, or is not told apart from its base: the intervals overlap"))
+	}
 	for _, reason := range reasons {
 		x.paragraph("not run: " + strings.Join(notRun[reason], ", ") + ", as " + reason)
 	}
@@ -57,14 +68,14 @@ func (x *explained) runs() {
 }
 
 // answerLines draws a row with its answers, below it where the page is too narrow.
-func (x *explained) answerLines(head string, indent int, answers []string) {
+func (x *explained) answerLines(head string, indent int, answers []answerLine) {
 	const least = 20
 	if x.width-indent < least {
 		x.line(head)
 		head, indent = "     └ ", 7
 	}
 	for _, answer := range answers {
-		x.line(head + fit(answer, x.width-indent))
+		x.line(head + answer.head + x.statements.preview(answer.text, x.width-indent-columns(answer.head)))
 		head = spaces(indent)
 	}
 	if len(answers) == 0 {
@@ -72,7 +83,7 @@ func (x *explained) answerLines(head string, indent int, answers []string) {
 	}
 }
 
-func (x *explained) cellRow(c *verdict.CellResult) cellRow {
+func (x *explained) cellRow(c *verdict.CellResult, exact bool) cellRow {
 	r := cellRow{run: cellName(c.Cell), context: "–", claims: "–", answers: x.answers(c)}
 	if t, f := x.firstTrial(c.Cell); t != nil && len(t.Packed) > 0 {
 		r.context = packedText(t, f)
@@ -85,29 +96,40 @@ func (x *explained) cellRow(c *verdict.CellResult) cellRow {
 		r.claims = fmt.Sprintf("%d/%d", met, n)
 	}
 	result := ratio(c.Pass, c.Scored, c.Exact, c.Wilson95)
+	if exact {
+		result = fmt.Sprintf("%d/%d", c.Pass, c.Scored)
+	}
 	switch {
 	case c.Scored == 0 && c.NotRun == c.Planned:
 		r.result = "not run"
 	case c.Scored == 0:
 		r.result = result + " " + x.mark(markEnvironment)
 	case c.Expect != "":
-		r.result = fit(string(c.Expect), 16) + " " + x.mark(answerMark(c.Held)) + "  " + result
+		r.result = fit(string(c.Expect), 16) + " " + x.mark(heldMark(c)) + "  " + result
 	default:
 		r.result = result + " " + x.mark(passMark(c))
 	}
 	return r
 }
 
-// passMark says whether a cell passed in every scored trial, in none, or in some.
+// passMark says whether a cell passes, which it does from four of five on, fails in every trial, or passes in some.
 func passMark(c *verdict.CellResult) string {
-	switch c.Pass {
-	case c.Scored:
+	switch {
+	case 5*c.Pass >= 4*c.Scored:
 		return markPass
-	case 0:
+	case c.Pass == 0:
 		return markFail
 	default:
-		return "~"
+		return markBetween
 	}
+}
+
+// heldMark says whether the expectation of a cell held. Where trials were scored and do not tell, they are too few.
+func heldMark(c *verdict.CellResult) string {
+	if c.Held != matrix.Yes && c.Held != matrix.No && c.Scored > 0 && !c.Exact {
+		return markBetween
+	}
+	return answerMark(c.Held)
 }
 
 // cellName writes "A production", "B gold" and "D drop-span:c08".
@@ -153,7 +175,7 @@ func packedText(t *matrix.Trial, f *verdict.TrialFeatures) string {
 }
 
 // answers shows the answers of a cell, the most frequent first, and what happened to the trials that have none.
-func (x *explained) answers(c *verdict.CellResult) []string {
+func (x *explained) answers(c *verdict.CellResult) []answerLine {
 	const most = 3
 	type answer struct {
 		text  string
@@ -182,22 +204,22 @@ func (x *explained) answers(c *verdict.CellResult) []string {
 		a.times++
 	}
 	slices.SortStableFunc(seen, func(a, b *answer) int { return b.times - a.times })
-	var lines []string
+	var lines []answerLine
 	for _, a := range seen[:min(most, len(seen))] {
+		line := answerLine{text: a.text}
 		if c.Scored > 1 {
-			lines = append(lines, fmt.Sprintf("%d× %s", a.times, a.text))
-		} else {
-			lines = append(lines, a.text)
+			line.head = fmt.Sprintf("%d× ", a.times)
 		}
+		lines = append(lines, line)
 	}
 	if more := len(seen) - most; more > 0 {
-		lines = append(lines, fmt.Sprintf("and %d other answers", more))
+		lines = append(lines, answerLine{head: "and " + counted(more, "other answer", "other answers")})
 	}
 	if len(lines) == 0 && other == "" && c.Reason != "" {
 		other = "not run: " + c.Reason
 	}
 	if other != "" {
-		lines = append(lines, other)
+		lines = append(lines, answerLine{text: other})
 	}
 	return lines
 }

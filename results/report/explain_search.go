@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,7 +128,7 @@ func (x *explained) hits(rows []hitRow, cut int, name string, total int) {
 			last, cutDrawn = cut, true
 		}
 		x.gap(last, r.rank-1)
-		line := right(strconv.Itoa(r.rank), 6) + "  " + pad(r.id, idWidth) + "  " + right(r.score, scoreWidth) + "  " + pad(fit(r.text, textWidth), textWidth)
+		line := right(strconv.Itoa(r.rank), 6) + "  " + pad(r.id, idWidth) + "  " + right(r.score, scoreWidth) + "  " + pad(x.evidence.preview(r.text, textWidth), textWidth)
 		if r.mark != "" {
 			line += "  " + x.bold(r.mark)
 		}
@@ -306,12 +307,16 @@ func score(d *matrix.Decimal) string {
 		return "–"
 	}
 	f := d.Float()
-	switch {
-	case f != f || f > 1e6 || f < -1e6:
+	switch size := math.Abs(f); {
+	case f != f || size > 1e6:
 		return fit(string(*d), 9)
-	case f < 1 && f > -1:
-		return strconv.FormatFloat(f+0, 'f', 3, 64)
-	default:
+	case f == 0:
+		return "0"
+	case size >= 1:
 		return strconv.FormatFloat(f, 'f', 2, 64)
+	case size < 1e-4:
+		return strconv.FormatFloat(f, 'e', 2, 64)
+	default: // three significant digits: ranks of a fusion differ in the fourth place
+		return strconv.FormatFloat(f, 'f', 2-int(math.Floor(math.Log10(size))), 64)
 	}
 }

@@ -14,14 +14,15 @@ import (
 // Options say how to draw. Meaning never rests on colour.
 type Options struct {
 	Color bool
-	Width int  // columns; 0: 100
+	Width int  // columns; 0: 110
 	All   bool // Run lists every case, however many pass, and its text in full
+	Full  bool // Explain ends with every text in full: the packed items, the prompts and the answers
 	// Results is the folder that the commands it names must be told; "" is the default one.
 	Results string
 }
 
 const (
-	defaultWidth  = 100
+	defaultWidth  = 110
 	minWidth      = 60
 	runLabels     = 11
 	explainLabels = 15
@@ -112,7 +113,7 @@ func (p *page) mark(m string) string {
 		return p.paint("31", m)
 	case markPass:
 		return p.paint("32", m)
-	case markUnknown, markEnvironment:
+	case markUnknown, markEnvironment, markBetween:
 		return p.paint("33", m)
 	default:
 		return m
@@ -124,6 +125,7 @@ const (
 	markPass        = "✓"
 	markUnknown     = "?"
 	markEnvironment = "!"
+	markBetween     = "~"
 )
 
 // answerMark is the mark of a yes/no/unknown.
@@ -168,7 +170,7 @@ func fraction(f float64) string {
 	return strings.TrimPrefix(strconv.FormatFloat(f+0, 'f', 2, 64), "0")
 }
 
-// interval writes a confidence interval of decimal strings: ".38–.96".
+// interval writes a confidence interval of decimal strings: "(.38–.96)".
 func interval(bounds []string) string {
 	if len(bounds) != 2 {
 		return ""
@@ -178,10 +180,10 @@ func interval(bounds []string) string {
 	if err1 != nil || err2 != nil || !(low >= 0 && high <= 1 && low <= high) {
 		return ""
 	}
-	return fraction(low) + "–" + fraction(high)
+	return "(" + fraction(low) + "–" + fraction(high) + ")"
 }
 
-// ratio writes k of n with what n is worth: "1/1 exact", "4/5 .38–.96", "0/0" where nothing was scored.
+// ratio writes k of n with what n is worth: "1/1 exact", "4/5 (.38–.96)", "0/0" where nothing was scored.
 func ratio(k, n int, exact bool, wilson []string) string {
 	s := fmt.Sprintf("%d/%d", k, n)
 	switch {

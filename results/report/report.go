@@ -34,7 +34,11 @@ func Run(w io.Writer, s *results.Summary, o Options) error {
 
 // runHead says what was run on what.
 func (p *page) runHead(s *results.Summary) {
-	parts := []string{p.bold(Safe(s.Name)), counted(len(s.Cases), "case", "cases")}
+	cases := counted(len(s.Cases), "case", "cases")
+	if s.Planned > len(s.Cases) {
+		cases = thousands(len(s.Cases)) + " of " + counted(s.Planned, "case", "cases")
+	}
+	parts := []string{p.bold(Safe(s.Name)), cases}
 	add := func(label, value string) {
 		if value != "" {
 			parts = append(parts, strings.TrimSpace(label+" "+fit(value, maxSetting)))
@@ -53,11 +57,32 @@ func (p *page) runHead(s *results.Summary) {
 	if s.Setup.K > 0 {
 		add("k", strconv.Itoa(s.Setup.K))
 	}
+	if s.Setup.Top > 0 {
+		add("top", strconv.Itoa(s.Setup.Top))
+	}
 	add("budget", s.Setup.Budget)
 	p.flow("", "   ", parts)
-	if s.Rebuilt {
+	switch {
+	case s.Rebuilt:
 		p.line("  " + p.mark(markEnvironment) + " this execution did not end: what follows is made of the bundles it left")
+	case s.Stopped != "":
+		p.line("  " + p.mark(markEnvironment) + " " + fit(stopped(s), p.width-4))
 	}
+}
+
+// stopped says why an execution has not run all of its cases.
+func stopped(s *results.Summary) string {
+	says := map[string]string{
+		results.StoppedInterrupted: "interrupted", results.StoppedCancelled: "cancelled",
+		results.StoppedLimit: "stopped at limits.calls", results.StoppedError: "stopped by an error",
+	}[s.Stopped]
+	if says == "" {
+		says = "stopped: " + s.Stopped
+	}
+	if left := s.Planned - len(s.Cases); left > 0 {
+		says += ": " + counted(left, "case was", "cases were") + " not run to the end"
+	}
+	return says
 }
 
 // flow puts safe parts one after the other, on more lines where they do not fit on one.
@@ -99,9 +124,24 @@ func (p *page) runCounts(s *results.Summary) {
 		p.flow("  ", "   ", stages)
 	}
 	if a := s.Answers; a.Scored > 0 {
-		p.labelled("answers", fmt.Sprintf("%d of %d correct; %d answered, %d of them copied from the prompt, %d of the copied correct",
-			a.Correct, a.Scored, a.Answered, a.Copied, a.CopiedCorrect))
+		p.labelled("answers", answers(a))
 	}
+}
+
+// answers counts what is not zero.
+func answers(a results.AnswerTotals) string {
+	text := fmt.Sprintf("%s of %s correct", thousands(a.Correct), thousands(a.Scored))
+	if a.Answered == 0 {
+		return text + ", all of them refusals"
+	}
+	text += "; " + thousands(a.Answered) + " answered"
+	if a.Copied > 0 {
+		text += ", " + thousands(a.Copied) + " copied from the prompt"
+		if a.CopiedCorrect > 0 {
+			text += fmt.Sprintf(" (%s of those correct)", thousands(a.CopiedCorrect))
+		}
+	}
+	return text
 }
 
 // recallParts gives the mean recall at each k, over the cases that have gold.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -17,6 +18,7 @@ const (
 // row is one case, or one further defect of it.
 type row struct {
 	mark, id, label, text string
+	shorter               []string // what stands for the text where that does not fit: the first of them that does
 }
 
 func (p *page) cases(s *results.Summary, all bool) {
@@ -50,7 +52,8 @@ func (p *page) cases(s *results.Summary, all bool) {
 }
 
 // caseRow draws one row. Its text takes one line and ends in "…" where there is more of it, unless whole is set: a table whose
-// rows have as many lines as they like is hard to read, and explain tells all of it. An id or a label is never cut for it.
+// rows have as many lines as they like is hard to read, and explain tells all of it. An id or a label is never cut for it. A
+// text that does not fit first loses what can be done without, then its place in the column.
 func (p *page) caseRow(r row, idWidth, labelWidth int, whole bool) {
 	head := "  " + p.mark(r.mark) + " "
 	switch {
@@ -64,10 +67,17 @@ func (p *page) caseRow(r row, idWidth, labelWidth int, whole bool) {
 		}
 		head, r.id = "    ", ""
 	}
+	room := p.width - (4 + idWidth + 2 + max(labelWidth, columns(r.label)) + 2)
+	if !whole && columns(Safe(r.text)) > room {
+		var aligned bool
+		if r.text, aligned = fitting(append([]string{r.text}, r.shorter...), room, labelWidth-columns(r.label)); !aligned {
+			room, labelWidth = room+labelWidth-columns(r.label), columns(r.label)
+		}
+	}
 	head += pad(r.id, idWidth) + "  " + pad(r.label, labelWidth) + "  "
-	indent := 4 + idWidth + 2 + max(labelWidth, columns(r.label)) + 2
+	indent := p.width - room
 	lines := []string{""}
-	switch room := p.width - indent; {
+	switch {
 	case r.text == "":
 	case room >= 24:
 		lines = cell(r.text, room, whole)
@@ -80,6 +90,19 @@ func (p *page) caseRow(r row, idWidth, labelWidth int, whole bool) {
 	}
 }
 
+// fitting returns the first of some texts that fits into so many columns, else the first that fits with more of them, which
+// moves it out of its column; else the last one, which is to be cut.
+func fitting(texts []string, room, more int) (text string, aligned bool) {
+	for _, extra := range []int{0, max(more, 0)} {
+		for _, text := range texts {
+			if columns(Safe(text)) <= room+extra {
+				return text, extra == 0
+			}
+		}
+	}
+	return texts[len(texts)-1], true
+}
+
 // cell wraps untrusted text, or cuts it between words to one line.
 func cell(text string, width int, whole bool) []string {
 	lines := wrap(text, width)
@@ -89,17 +112,26 @@ func cell(text string, width int, whole bool) []string {
 	case whole || len(lines) == 1:
 		return lines
 	}
-	return []string{wrap(text, width-2)[0] + " …"}
+	const stub = 12 // columns of a clause that say nothing
+	first := wrap(text, width-2)[0]
+	if at := strings.LastIndex(first, "; "); at > 0 && columns(first[at:]) < stub {
+		first = first[:at]
+	}
+	return []string{first + " …"}
 }
 
 func caseRows(c *results.CaseSummary) []row {
 	first := row{mark: outcomeMark(c.Outcome), id: Safe(c.ID), label: outcomeLabel(c.Outcome, c.Qualifier)}
+	short, _, _ := strings.Cut(c.Summary, "; gold context ") // which B counts, too
 	switch c.Outcome {
 	case verdict.Pass:
+		first.text = joined(counts(c, matrix.CellA), noted(c))
 	case verdict.Fail:
-		first.text = joined(counts(c), c.Summary)
+		first.text = joined(counts(c, matrix.CellA, matrix.CellB), c.Summary)
+		first.shorter = []string{joined(counts(c, matrix.CellA, matrix.CellB), short), joined(counts(c, matrix.CellA), short)}
 	default: // the label does not say why, so this comes first
-		first.text = joined(c.Summary, counts(c))
+		first.text = joined(c.Summary, counts(c, matrix.CellA, matrix.CellB))
+		first.shorter = []string{joined(c.Summary, counts(c, matrix.CellA)), c.Summary}
 	}
 	if len(c.Defects) == 0 {
 		return []row{first}
@@ -117,14 +149,39 @@ func caseRows(c *results.CaseSummary) []row {
 }
 
 // counts is what a stochastic case rests on; a deterministic one has nothing to count.
-func counts(c *results.CaseSummary) string {
+func counts(c *results.CaseSummary, cells ...matrix.CellID) string {
 	var parts []string
-	for _, id := range []matrix.CellID{matrix.CellA, matrix.CellB} {
+	for _, id := range cells {
 		if cell, ok := c.Cells[id]; ok && cell.Scored > 0 && !cell.Exact {
 			parts = append(parts, string(id)+" "+ratio(cell.Pass, cell.Scored, false, cell.Wilson95))
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// noted is what has to be known of a case that passes: that it passes without any context, too, and its first finding.
+func noted(c *results.CaseSummary) string {
+	const memory = "memory: "
+	var note, first string
+	more := 0
+	for _, finding := range c.Findings {
+		closed, judged := c.Cells["D/"+matrix.ClosedBook]
+		switch {
+		case judged && closed.Scored > 0 && strings.HasPrefix(finding, memory):
+			note = fmt.Sprintf("also without any context (closed-book %d/%d)", closed.Pass, closed.Scored)
+			if bounds := interval(closed.Wilson95); !closed.Exact && bounds != "" {
+				note = fmt.Sprintf("also without any context (closed-book %d/%d, %s)", closed.Pass, closed.Scored, strings.Trim(bounds, "()"))
+			}
+		case first == "":
+			first = finding
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		first += fmt.Sprintf(" (and %s)", counted(more, "more finding", "more findings"))
+	}
+	return joined(note, first)
 }
 
 // joined puts two parts of a text together, of which any may be missing.

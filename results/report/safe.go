@@ -31,23 +31,33 @@ func fit(s string, columns int) string {
 	return out
 }
 
-// fitID is fit for an id or a source, which is cut in its middle: what tells two pieces of one document apart stands at
-// the end.
+// fitID is fit for an id or a source, which is cut at its start: what tells two pieces of one document apart stands at the
+// end. Where a name of a path begins in what is kept, it begins there: "…/configuration.md#46".
 func fitID(id string, width int) string {
-	const longest = 512
-	whole := fit(id, longest)
-	if columns(whole) <= width {
+	const longest = 512 // bytes of an id that are looked at
+	whole, cut := clean(id, longest)
+	if cut {
+		from := len(id) - longest
+		for from < len(id) && !utf8.RuneStart(id[max(from, 0)]) {
+			from++
+		}
+		whole, _ = clean(id[max(from, 0):], safeColumns)
+	}
+	if !cut && columns(whole) <= width {
 		return whole
 	}
 	runes := []rune(whole)
 	from, used := len(runes), 0
-	for i := len(runes) - 1; i >= 0 && used+runeWidth(runes[i]) <= width/2; i-- {
+	for i := len(runes) - 1; i >= 0 && used+runeWidth(runes[i]) < width; i-- {
 		if used += runeWidth(runes[i]); runeWidth(runes[i]) > 0 {
 			from = i
 		}
 	}
 	tail := string(runes[from:])
-	return fit(whole, width-columns(tail)) + tail
+	if slash := strings.IndexByte(tail, '/'); slash >= 0 && 2*columns(tail[slash:]) >= width {
+		tail = tail[slash:]
+	}
+	return "…" + tail
 }
 
 // clean reads no more of s than it shows.
@@ -155,11 +165,14 @@ func right(s string, width int) string { return spaces(width-columns(s)) + s }
 func spaces(n int) string { return strings.Repeat(" ", max(n, 0)) }
 
 // wrap makes untrusted text safe and breaks it into lines of so many columns, between words where it can.
-func wrap(s string, width int) []string {
+func wrap(s string, width int) []string { return wrapSafe(Safe(s), width) }
+
+// wrapSafe is wrap for text that is safe already.
+func wrapSafe(safe string, width int) []string {
 	width = max(width, 10)
 	var lines []string
 	line, used := "", 0
-	for _, word := range strings.Fields(Safe(s)) {
+	for _, word := range strings.Fields(safe) {
 		for columns(word) > width {
 			head := takeColumns(word, width)
 			if line != "" {

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// full ends the page with the texts that the rest of it cuts: what A packed, the prompts of A and B, and every different answer.
+func (x *explained) full() {
+	if a, _ := x.firstTrial(matrix.CellA); a != nil {
+		for i := range a.Packed {
+			k := &a.Packed[i]
+			x.text(fmt.Sprintf("packed %d, %s", k.Position, fit(k.ID, maxPath)), k.Text)
+		}
+	}
+	for _, cell := range []matrix.CellID{matrix.CellA, matrix.CellB} {
+		t, _ := x.firstTrial(cell)
+		if t == nil {
+			continue
+		}
+		for i := range t.Prompt {
+			x.text(fmt.Sprintf("prompt of %s, %s", cell, fit(t.Prompt[i].Role, 16)), t.Prompt[i].Text)
+		}
+	}
+	shown := map[string]bool{}
+	for i := range x.Observations.Trials {
+		t := &x.Observations.Trials[i]
+		key := string(t.Cell) + " " + t.Answer.Ref
+		if t.Status != matrix.StatusOK || shown[key] {
+			continue
+		}
+		shown[key] = true
+		x.text("answer of "+fit(string(t.Cell), maxPath), t.Answer)
+	}
+}
+
+const (
+	maxPath   = 80        // columns of an id in a heading
+	fullBytes = 256 << 10 // of one text; more would flood even who asked for all
+)
+
+// text shows a text line by line behind a bar, so that nothing in it can be taken for a part of the page.
+func (x *explained) text(heading string, t matrix.Text) {
+	x.blank()
+	x.line("  " + x.bold(heading))
+	whole := t.Value
+	switch {
+	case t.Withheld():
+		x.line("  │ (withheld)")
+		return
+	case len(whole) > fullBytes:
+		end := fullBytes
+		for !utf8.RuneStart(whole[end]) {
+			end--
+		}
+		whole = whole[:end]
+	}
+	for line := range strings.Lines(whole) {
+		x.barred(strings.TrimRight(line, "\r\n"))
+	}
+	if n := len(t.Value); n > len(whole) {
+		x.line("  │ " + x.dim(fmt.Sprintf("(cut: %s bytes)", thousands(n))))
+	}
+}
+
+// barred wraps one line of a text; its indent is kept.
+func (x *explained) barred(line string) {
+	const deepest = 20
+	bar := "  │ " + spaces(min(len(line)-len(strings.TrimLeft(line, " ")), deepest))
+	safe, _ := clean(line, 16*fullBytes) // no character takes more columns than that: nothing is cut
+	lines := wrapSafe(safe, x.width-columns(bar))
+	if len(lines) == 0 {
+		lines = []string{""}
+	}
+	for _, part := range lines {
+		x.line(bar + part)
+	}
+}
