@@ -18,13 +18,15 @@ type SweepPoint struct {
 	Case       string             `json:"case"`
 	K          int                `json:"k"`
 	Budget     matrix.Budget      `json:"budget"`
+	Top        int                `json:"top,omitempty"` // what the reranker passes on
 	Evaluation verdict.Evaluation `json:"evaluation"`
 }
 
-// Grid is the cutoffs and budgets of a sweep; every pair is a point.
+// Grid is the cutoffs and budgets of a sweep; every combination is a point. Points come by case, budget, Top and K.
 type Grid struct {
 	K       []int
 	Budgets []matrix.Budget
+	Top     []int // cutoffs behind a reranker; empty: the experiment's own
 }
 
 // Sweep judges every case at every point of the grid. Nothing is written. A search, and a request to a deterministic
@@ -40,35 +42,59 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 	if s.deterministic {
 		shared.generator = &onceGenerator{Generator: s.generator, answers: map[string]adapters.GenerateResponse{}}
 	}
-	s.progress.begin("judging points", len(l.Cases)*len(grid.Budgets)*len(grid.K))
+	all := grid.points(l.Experiment.Pipeline.Rerank)
+	s.progress.begin("judging points", len(l.Cases)*len(all))
 	var points []SweepPoint
 	for i := range l.Cases {
 		c := &l.Cases[i].Case
-		for _, budget := range grid.Budgets {
-			for _, k := range grid.K {
-				e := l.Experiment
-				e.Pipeline.Search.K = k
-				e.Pipeline.Search.Depth = max(e.Pipeline.Search.Depth, k)
-				e.Pipeline.Assemble.Budget = budget
-				at := s.with(&e, &shared)
-				plan, err := at.plan(c, false)
-				if err != nil {
-					return points, err
-				}
-				observations, err := at.observe(ctx, c, plan, discard{})
-				if err != nil {
-					return points, fmt.Errorf("case %q at k %d, budget %s: %w", c.ID, k, budget, err)
-				}
-				_, evaluation, err := at.evaluate(c, plan, observations)
-				if err != nil {
-					return points, err
-				}
-				points = append(points, SweepPoint{Case: c.ID, K: k, Budget: budget, Evaluation: evaluation})
-				s.progress.finished(c.ID)
+		for _, point := range all {
+			e := l.Experiment
+			e.Pipeline.Search.K = point.K
+			e.Pipeline.Search.Depth = max(e.Pipeline.Search.Depth, point.K)
+			e.Pipeline.Assemble.Budget = point.Budget
+			if own := e.Pipeline.Rerank; own != nil {
+				rerank := *own
+				rerank.Top = point.Top
+				e.Pipeline.Rerank = &rerank
 			}
+			at := s.with(&e, &shared)
+			plan, err := at.plan(c, false)
+			if err != nil {
+				return points, err
+			}
+			observations, err := at.observe(ctx, c, plan, discard{})
+			if err != nil {
+				return points, fmt.Errorf("case %q at k %d, budget %s: %w", c.ID, point.K, point.Budget, err)
+			}
+			if _, point.Evaluation, err = at.evaluate(c, plan, observations); err != nil {
+				return points, err
+			}
+			point.Case = c.ID
+			points = append(points, point)
+			s.progress.finished(c.ID)
 		}
 	}
 	return points, nil
+}
+
+// points lists every combination, without a case and its verdict.
+func (g Grid) points(own *matrix.Rerank) []SweepPoint {
+	tops := g.Top
+	switch {
+	case own == nil:
+		tops = []int{0} // nothing is reranked
+	case len(tops) == 0:
+		tops = []int{own.Top}
+	}
+	var points []SweepPoint
+	for _, budget := range g.Budgets {
+		for _, top := range tops {
+			for _, k := range g.K {
+				points = append(points, SweepPoint{K: k, Budget: budget, Top: top})
+			}
+		}
+	}
+	return points
 }
 
 // with is the same session on other settings of the same backends.

@@ -156,12 +156,12 @@ func (a *app) cacheDir() (string, error) {
 }
 
 const (
-	defaultWidth = 100
+	defaultWidth = 110
 	minWidth     = 60
 	maxWidth     = 140
 )
 
-// width is how many columns a screen has; a pipe gets as many as the documents show.
+// width is how many columns a screen has; a pipe or a file gets as many as the table needs.
 func (a *app) width() int {
 	if !a.out.terminal {
 		return defaultWidth

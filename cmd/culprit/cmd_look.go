@@ -36,6 +36,7 @@ func (o *looking) id() (results.ExecutionID, error) {
 type explainOptions struct {
 	looking
 	caseID string
+	full   bool
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -48,6 +49,7 @@ func (a *app) explainCommand() *cobra.Command {
 marked, the ranking, what was packed, what the prompt held, the answers of A, B and D side by
 side, what decided the label, what to try first and what would be wasted effort.`,
 		Example: `  culprit explain long-haul-cabin
+  culprit explain long-haul-cabin --full
   culprit explain long-haul-cabin --json`,
 		Args:              between(1, 1, "one case; culprit report lists them"),
 		ValidArgsFunction: completeCases(&o.looking),
@@ -57,6 +59,7 @@ side, what decided the label, what to try first and what would be wasted effort.
 		},
 	}
 	a.lookingFlags(c, &o.looking, "culprit.evaluation/v1")
+	c.Flags().BoolVar(&o.full, "full", false, "end with whole texts: what was packed, the prompts and the answers")
 	return c
 }
 
@@ -80,7 +83,9 @@ func (a *app) explain(o explainOptions) error {
 	if a.json {
 		return a.writeJSON(bundle.Evaluation)
 	}
-	return report.Explain(a.out, bundle, a.drawing(o.results))
+	drawing := a.drawing(o.results)
+	drawing.Full = o.full
+	return report.Explain(a.out, bundle, drawing)
 }
 
 // notFound says what could have been meant.

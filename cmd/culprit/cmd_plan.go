@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,20 +19,24 @@ type planOptions struct {
 }
 
 func (a *app) planCommand() *cobra.Command {
-	var o planOptions
+	o := planOptions{path: "."}
 	c := &cobra.Command{
-		Use:     "plan <experiment>",
+		Use:     "plan [experiment]",
 		GroupID: groupRun,
 		Short:   "Show the cells and the most calls of a run, without making one",
 		Long: `Show what a run would do: the cells of every case, what each changes, how often it is repeated
 and under which condition it is run, and the most calls that this can take. No call is made, and
-no store is built. A generator that declares itself deterministic is asked once for each cell.`,
+no store is built. A generator that declares itself deterministic is asked once for each cell.
+The experiment is by default that of the current folder. Of several cases the cells are shown
+once.`,
 		Example: `  culprit plan experiments/examples/travel-policy
   culprit plan staging.yaml --case leave-policy-014
   culprit plan staging.yaml --profile nightly --resolved`,
-		Args: between(1, 1, "one experiment"),
+		Args: between(0, 1, "at most one experiment"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			o.path = args[0]
+			if len(args) == 1 {
+				o.path = args[0]
+			}
 			return a.plan(o)
 		},
 	}
@@ -89,9 +94,6 @@ func expand(l *experiments.Loaded) (*plans, error) {
 	return p, nil
 }
 
-// manyPlans is from where on the cells are left out: a thousand cases have ten thousand.
-const manyPlans = 12
-
 func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	for _, text := range report.Wrap(fmt.Sprintf("%s · %s · store %s/%s · generator %s · k %d · budget %s · repeats %d", e.Name,
 		counted(len(p.Cases), "case", "cases"), e.Backends.Store.Adapter, e.Pipeline.Search.Mode, e.Backends.Generator.Adapter,
@@ -99,22 +101,7 @@ func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 		line(a.out, text)
 	}
 	line(a.out, "")
-	idWidth := 0
-	for _, c := range p.Cases {
-		idWidth = max(idWidth, min(report.Columns(report.Safe(c.Case)), 48))
-	}
-	for _, c := range p.Cases {
-		linef(a.out, "  %s   at most %s and %s", padded(c.Case, idWidth), counted(c.Generations(), "generation", "generations"),
-			counted(len(c.Retrievals), "search", "searches"))
-		if len(p.Cases) < manyPlans {
-			a.showCells(c)
-			line(a.out, "")
-		}
-	}
-	if len(p.Cases) >= manyPlans {
-		line(a.out, "")
-		line(a.out, "  the cells of one case: culprit plan … --case ID")
-	}
+	a.showCases(p.Cases)
 	line(a.out, "  total       at most "+counted(p.Generations, "generation", "generations")+" and "+counted(p.Searches, "search", "searches"))
 	if p.Once < p.Generations {
 		line(a.out, "              "+counted(p.Once, "generation", "generations")+" where the generator declares itself deterministic")
@@ -125,50 +112,184 @@ func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	line(a.out, "  No call was made.")
 }
 
-// showCells lists what is run for a case: the cell, how often, what it changes and when, and what it is expected to show.
-func (a *app) showCells(p *matrix.Plan) {
-	width := 0
-	for _, c := range p.Cells {
-		width = max(width, min(report.Columns(report.Safe(string(c.Cell))), 36))
+// planned is one cell or search as it is shown, and how many of the cases have it.
+type planned struct {
+	name    string
+	repeats int
+	about   string
+	expect  []string
+	cases   int
+}
+
+func (c *planned) says() string {
+	if len(c.expect) == 0 {
+		return c.about
 	}
-	show := func(cell matrix.CellID, times, about string) {
-		head := fmt.Sprintf("    %s  %-5s  ", padded(string(cell), width), times)
-		if report.Columns(report.Safe(string(cell))) > width {
-			line(a.out, "    "+string(cell))
-			head = strings.Repeat(" ", 4+width+2+5+2)
+	return c.about + " (expected: " + strings.Join(c.expect, " or ") + ")"
+}
+
+// plannedOf lists the cells of some cases in the order of the plan. Of several cases, what differs in its subject alone is one
+// cell.
+func plannedOf(plans []*matrix.Plan) []*planned {
+	about := map[string]string{
+		matrix.DropSpan: "one required item is left out", matrix.WithSuperseded: "one superseded item is added behind the gold",
+		matrix.WithDistractor: "one other declared distractor is added behind the gold",
+	}
+	var out []*planned
+	for _, p := range plans {
+		had := map[string]bool{}
+		last := -1 // where the cell before stands: a cell that is new comes behind it
+		add := func(cell matrix.CellID, c planned) {
+			if together := about[cell.Variant()]; len(plans) > 1 && together != "" {
+				c.name, _, _ = strings.Cut(c.name, ":")
+				_, condition, _ := strings.Cut(c.about, conditional)
+				c.name, c.about = c.name+":…", planned{about: together}.on(condition).about
+			}
+			at := slices.IndexFunc(out, func(other *planned) bool { return other.name == c.name })
+			if at < 0 {
+				at = last + 1
+				out = slices.Insert(out, at, &c)
+			}
+			for _, expect := range c.expect {
+				if !slices.Contains(out[at].expect, expect) {
+					out[at].expect = append(out[at].expect, expect)
+				}
+			}
+			if last = at; !had[c.name] {
+				out[at].cases++
+				had[c.name] = true
+			}
 		}
-		texts := report.Wrap(about, a.width()-4-width-2-5-2)
-		for i, text := range texts {
-			if i > 0 {
-				head = strings.Repeat(" ", 4+width+2+5+2)
+		for _, c := range p.Cells {
+			cell := planned{name: string(c.Cell), repeats: c.Repeats, about: c.Change}
+			if c.Change == "" {
+				cell.about = "production, as it is"
+			}
+			if c.Expect != "" {
+				cell.expect = []string{string(c.Expect)}
+			}
+			add(c.Cell, cell.on(c.Condition))
+		}
+		for _, r := range p.Retrievals {
+			search := planned{name: string(r.Cell), repeats: 1, about: r.Change}
+			if r.Change == "" {
+				search.about = "production's search to its full depth"
+			}
+			add(r.Cell, search.on(r.Condition))
+		}
+	}
+	return out
+}
+
+const conditional = ", if "
+
+func (c planned) on(condition string) planned {
+	if condition != "" {
+		c.about += conditional + condition
+	}
+	return c
+}
+
+// showCases shows what is run for the cases: every cell once, and then what differs from case to case.
+func (a *app) showCases(plans []*matrix.Plan) {
+	if len(plans) == 0 {
+		return
+	}
+	cells := plannedOf(plans)
+	differ := slices.ContainsFunc(cells, func(c *planned) bool { return c.cases < len(plans) })
+	switch first := plans[0]; {
+	case len(plans) == 1:
+		linef(a.out, "  %s   %s", first.Case, mostOf(first))
+	case differ:
+		linef(a.out, "  the cells, and how many of the %d cases have each", len(plans))
+	default:
+		linef(a.out, "  in each of %d cases   %s", len(plans), mostOf(first))
+	}
+	a.showPlanned(cells, len(plans), differ)
+	line(a.out, "")
+	if len(plans) > 1 {
+		a.showSubjects(plans, differ)
+		line(a.out, "")
+	}
+}
+
+func mostOf(p *matrix.Plan) string {
+	return "at most " + counted(p.Generations(), "generation", "generations") + " and " + counted(len(p.Retrievals), "search", "searches")
+}
+
+// showPlanned lists cells: which, how often, in how many cases where they differ in it, and what each changes and when.
+func (a *app) showPlanned(cells []*planned, cases int, differ bool) {
+	const longest = 36
+	width, column := 0, len("× 5  ")
+	for _, c := range cells {
+		width = max(width, min(report.Columns(report.Safe(c.name)), longest))
+	}
+	if differ {
+		column += len("in 999  ")
+	}
+	indent := strings.Repeat(" ", 4+width+2)
+	for _, c := range cells {
+		head := "    " + padded(c.name, width) + "  "
+		if report.Columns(report.Safe(c.name)) > width {
+			line(a.out, "    "+c.name)
+			head = indent
+		}
+		times := fmt.Sprintf("× %d  ", c.repeats)
+		if in := fmt.Sprintf("in %d", c.cases); differ {
+			if c.cases == cases {
+				in = "in all"
+			}
+			times += in
+		}
+		head += padded(times, column)
+		for _, text := range report.Wrap(c.says(), a.width()-len(indent)-column) {
+			line(a.out, head+text)
+			head = indent + strings.Repeat(" ", column)
+		}
+	}
+}
+
+// showSubjects lists the cases, each with what is its own: the number of calls where it differs, and the subjects of its cells.
+func (a *app) showSubjects(cases []*matrix.Plan, differ bool) {
+	const longest, calls = 48, len("999 generations, 99 searches")
+	idWidth := 0
+	own := make([]string, len(cases))
+	for i, p := range cases {
+		var subjects []string
+		for _, c := range p.Cells {
+			if subject := c.Cell.Subject(); subject != "" {
+				subjects = append(subjects, c.Cell.Variant()+":"+subject)
+			}
+		}
+		own[i] = strings.Join(subjects, " ")
+		idWidth = max(idWidth, min(report.Columns(report.Safe(p.Case)), longest))
+	}
+	if !differ && strings.Join(own, "") == "" {
+		var ids []string
+		for _, p := range cases {
+			ids = append(ids, p.Case)
+		}
+		for _, text := range report.Wrap(strings.Join(ids, ", "), a.width()-4) {
+			line(a.out, "    "+text)
+		}
+		return
+	}
+	for i, p := range cases {
+		head := "    " + padded(p.Case, idWidth) + "   "
+		if differ {
+			head += padded(fmt.Sprintf("%3d generations, %s", p.Generations(), counted(len(p.Retrievals), "search", "searches")), calls) + "   "
+		}
+		texts := report.Wrap(own[i], max(a.width()-report.Columns(head), 24))
+		if len(texts) == 0 {
+			line(a.out, strings.TrimRight(head, " "))
+		}
+		for j, text := range texts {
+			if j > 0 {
+				head = strings.Repeat(" ", report.Columns(head))
 			}
 			line(a.out, head+text)
 		}
 	}
-	for _, c := range p.Cells {
-		about := join(c.Change, c.Condition)
-		if about == "" {
-			about = "production, as it is"
-		}
-		if c.Expect != "" {
-			about += " (expected: " + string(c.Expect) + ")"
-		}
-		show(c.Cell, fmt.Sprintf("× %d", c.Repeats), about)
-	}
-	for _, r := range p.Retrievals {
-		about := join(r.Change, r.Condition)
-		if about == "" {
-			about = "production's search to its full depth"
-		}
-		show(r.Cell, "× 1", about)
-	}
-}
-
-func join(change, condition string) string {
-	if condition == "" {
-		return change
-	}
-	return change + ", if " + condition
 }
 
 // padded makes a text safe and fills it up with spaces.

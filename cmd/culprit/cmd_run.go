@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,25 +27,27 @@ type runOptions struct {
 const allUsage = "list every case, however many pass, and every text in full"
 
 func (a *app) runCommand() *cobra.Command {
-	var o runOptions
+	o := runOptions{path: "."}
 	c := &cobra.Command{
-		Use:     "run <experiment>",
+		Use:     "run [experiment]",
 		GroupID: groupRun,
 		Short:   "Run the matrix and name the broken stage of every case",
 		Long: `Run the matrix of an experiment: A production, B gold context, C retrieval only, D one change
 at a time. Every case gets a verdict and a bundle with everything the verdict rests on.
 
-The experiment is a YAML file, or a folder that holds experiment.yaml. Mistakes in it are all
-shown before anything is opened. The first interrupt lets the cases that are under way finish,
-the second cancels them.
+The experiment is a YAML file, or a folder that holds experiment.yaml (default: the current
+folder). Mistakes in it are all shown before anything is opened. The first interrupt lets the
+cases that are under way finish, the second cancels them.
 
 A long text ends in "…"; --all shows it whole, and culprit explain tells the rest.`,
 		Example: `  culprit run experiments/examples/travel-policy
   culprit run staging.yaml --profile nightly --set pipeline.search.k=5
   culprit run staging.yaml --case leave-policy-014 --json`,
-		Args: between(1, 1, "one experiment"),
+		Args: between(0, 1, "at most one experiment"),
 		RunE: func(c *cobra.Command, args []string) error {
-			o.path = args[0]
+			if len(args) == 1 {
+				o.path = args[0]
+			}
 			return a.run(c.Context(), o)
 		},
 	}
@@ -135,9 +138,25 @@ func (a *app) early(ctx context.Context, l *experiments.Loaded, s *results.Summa
 	}
 	how := "go on with"
 	if errors.Is(err, runner.ErrBudget) {
-		how = "raise limits.calls, and go on with"
+		how = "raise limits.calls"
+		if most, err := callsOf(l, left); err == nil {
+			how += fmt.Sprintf(", as what is left takes at most %s", counted(most, "call", "calls"))
+		}
+		how += ", and go on with"
+		o.set = slices.DeleteFunc(slices.Clone(o.set), func(set string) bool { return strings.HasPrefix(set, "limits.calls=") })
 	}
 	return fmt.Errorf("%w\n%s\n%s: %s", err, kept, how, o.commandLine(left))
+}
+
+// callsOf returns the most calls that some cases take.
+func callsOf(l *experiments.Loaded, ids []string) (int, error) {
+	some := *l
+	some.Cases = slices.DeleteFunc(slices.Clone(l.Cases), func(c experiments.LoadedCase) bool { return !slices.Contains(ids, c.Case.ID) })
+	p, err := expand(&some)
+	if err != nil {
+		return 0, err
+	}
+	return p.Generations + p.Searches, nil
 }
 
 // stopped is an end that the user asked for.

@@ -43,16 +43,20 @@ func (a *app) versionCommand() *cobra.Command {
   culprit version --json`,
 		Args: between(0, 0, "no argument"),
 		RunE: func(*cobra.Command, []string) error {
-			tool := results.BuildTool()
 			if a.json {
-				return a.writeJSON(tool)
+				return a.writeJSON(results.BuildTool())
 			}
-			_, err := fmt.Fprintf(a.out, "%s %s %s %s/%s\n", tool.Name, tool.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(a.out, versionLine())
 			return err
 		},
 	}
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object")
 	return c
+}
+
+func versionLine() string {
+	tool := results.BuildTool()
+	return fmt.Sprintf("%s %s %s %s/%s", tool.Name, tool.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func (a *app) completionCommand() *cobra.Command {

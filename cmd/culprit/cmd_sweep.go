@@ -21,6 +21,7 @@ type sweepOptions struct {
 	loading
 	path    string
 	k       []int
+	top     []int
 	budgets []string
 }
 
@@ -34,7 +35,8 @@ func (a *app) sweepCommand() *cobra.Command {
 larger k may only push the break from the search into the assembly. Searches that several points
 share are made once. Nothing is written. The experiment is by default that of the current folder.
 
-Without --k and --budget, steps up from the experiment's own values are taken.`,
+Without --k, steps down and up from the experiment's own k are taken, without --budget steps up
+from its own budget. --top sweeps what a reranker passes on.`,
 		Example: `  culprit sweep experiments/examples/travel-policy --case long-haul-cabin
   culprit sweep staging.yaml --case leave-policy-014 --k 5,10,20 --budget "1500 tokens,3000 tokens"`,
 		Args: between(0, 1, "at most one experiment"),
@@ -48,6 +50,7 @@ Without --k and --budget, steps up from the experiment's own values are taken.`,
 	o.flags(c)
 	a.caseFlag(c, &o.loading)
 	c.Flags().IntSliceVar(&o.k, "k", nil, "cutoffs, as a `list`: 5,10,20")
+	c.Flags().IntSliceVar(&o.top, "top", nil, "what the reranker passes on, as a `list`: 3,5 (default: the experiment's own)")
 	c.Flags().StringSliceVar(&o.budgets, "budget", nil, "budgets, as a `list`: 50,80 or \"1500 tokens,3000 tokens\"")
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.sweep/v1)")
 	return c
@@ -58,8 +61,9 @@ type sweep struct {
 	Schema string              `json:"schema"`
 	Name   string              `json:"name"`
 	Exit   int                 `json:"exit"`
-	K      int                 `json:"k"`      // of the experiment itself
-	Budget matrix.Budget       `json:"budget"` // of the experiment itself
+	K      int                 `json:"k"`             // of the experiment itself
+	Budget matrix.Budget       `json:"budget"`        // of the experiment itself
+	Top    int                 `json:"top,omitempty"` // of the experiment itself
 	Points []runner.SweepPoint `json:"points"`
 }
 
@@ -68,7 +72,7 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 	if err != nil {
 		return err
 	}
-	grid, err := newGrid(loaded, o.k, o.budgets)
+	grid, err := newGrid(loaded, &o)
 	if err != nil {
 		return err
 	}
@@ -89,6 +93,9 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 	}
 	own := loaded.Experiment.Pipeline
 	s := sweep{Schema: "culprit.sweep/v1", Name: loaded.Experiment.Name, K: own.Search.K, Budget: own.Assemble.Budget, Points: points}
+	if own.Rerank != nil {
+		s.Top = own.Rerank.Top
+	}
 	for i := range points {
 		if points[i].Evaluation.Outcome == verdict.Environment {
 			s.Exit = exitEnvironment
@@ -99,32 +106,34 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 			return err
 		}
 	} else {
-		a.showSweep(&loaded.Experiment, &s, grid)
+		a.showSweep(&loaded.Experiment, &s, len(grid.K))
 	}
 	return finished(s.Exit)
 }
 
-// newGrid reads the flags; what is not given are steps up from the experiment's own values.
-func newGrid(l *experiments.Loaded, ks []int, budgets []string) (runner.Grid, error) {
+// newGrid reads the flags; what is not given are steps from the experiment's own values.
+func newGrid(l *experiments.Loaded, o *sweepOptions) (runner.Grid, error) {
 	own := l.Experiment.Pipeline
-	grid := runner.Grid{K: slices.Clone(ks)}
-	if len(ks) == 0 {
-		grid.K = []int{own.Search.K, own.Search.K + 1, 2 * own.Search.K, 7 * own.Search.K}
+	grid := runner.Grid{K: slices.Clone(o.k), Top: slices.Clone(o.top)}
+	if k := own.Search.K; len(o.k) == 0 {
+		grid.K = []int{1, max(k/2, 1), k, k + 1, 2 * k, 7 * k}
 	}
-	for _, k := range grid.K {
-		if k < 1 {
-			return grid, usage("--k: %d is not a cutoff: it starts at 1", k)
+	if len(o.top) > 0 && own.Rerank == nil {
+		return grid, usage("--top: the experiment has no rerank, so there is no top to vary")
+	}
+	for flag, cutoffs := range map[string]*[]int{"--k": &grid.K, "--top": &grid.Top} {
+		slices.Sort(*cutoffs)
+		if *cutoffs = slices.Compact(*cutoffs); len(*cutoffs) > 0 && (*cutoffs)[0] < 1 {
+			return grid, usage("%s: %d is not a cutoff: it starts at 1", flag, (*cutoffs)[0])
 		}
 	}
-	slices.Sort(grid.K)
-	grid.K = slices.Compact(grid.K)
 	add := func(b matrix.Budget) {
 		if !slices.Contains(grid.Budgets, b) {
 			grid.Budgets = append(grid.Budgets, b)
 		}
 	}
 	unit := own.Assemble.Budget.Unit
-	for _, b := range budgets {
+	for _, b := range o.budgets {
 		budget, err := matrix.ParseBudget(b)
 		if err != nil && unit != "" {
 			budget, err = matrix.ParseBudget(b + " " + unit)
@@ -134,7 +143,7 @@ func newGrid(l *experiments.Loaded, ks []int, budgets []string) (runner.Grid, er
 		}
 		add(budget)
 	}
-	if len(budgets) == 0 {
+	if len(o.budgets) == 0 {
 		add(own.Assemble.Budget)
 		for _, percent := range []int{160, 300, 800} {
 			if n := own.Assemble.Budget.N; n > 0 {
@@ -145,18 +154,29 @@ func newGrid(l *experiments.Loaded, ks []int, budgets []string) (runner.Grid, er
 	return grid, nil
 }
 
-// showSweep lists, for each case and budget, which cutoffs get which verdict.
-func (a *app) showSweep(e *matrix.Experiment, s *sweep, grid runner.Grid) {
-	for _, text := range report.Wrap(fmt.Sprintf("%s · k and budget vary; constant: search %s, overflow %s, order %s, generator %s, prompt, settings, cases",
+// showSweep lists, for each case and budget, which cutoffs get which verdict. Per is how many cutoffs there are.
+func (a *app) showSweep(e *matrix.Experiment, s *sweep, per int) {
+	for _, text := range report.Wrap(fmt.Sprintf("%s · k, top and budget vary; constant: search %s, overflow %s, order %s, generator %s, prompt, settings, cases",
 		s.Name, e.Pipeline.Search.Mode, e.Pipeline.Assemble.Overflow, e.Pipeline.Assemble.Order, e.Backends.Generator.Adapter), a.width()) {
+		if s.Top == 0 {
+			text = strings.Replace(text, "k, top and budget vary", "k and budget vary", 1)
+		}
 		line(a.out, text)
 	}
-	rows := sweepRows(s, grid)
+	rows := sweepRows(s, per)
 	var budgetWidth, kWidth, nameWidth int
 	for _, r := range rows {
-		budgetWidth, kWidth, nameWidth = max(budgetWidth, len(r.budget)), max(kWidth, len(r.k)), max(nameWidth, report.Columns(r.verdict))
+		budgetWidth, kWidth = max(budgetWidth, report.Columns(r.budget)), max(kWidth, len(r.k))
 	}
 	kWidth = min(kWidth, 24)
+	room := a.width() - 4 - budgetWidth - 3 - len("k ") - kWidth - 3
+	for i := range rows {
+		r := &rows[i]
+		if report.Columns(report.Safe(r.verdict)) > room {
+			r.verdict = r.short
+		}
+		nameWidth = max(nameWidth, min(report.Columns(report.Safe(r.verdict)), room))
+	}
 	id := ""
 	for _, r := range rows {
 		if r.id != id {
@@ -164,47 +184,96 @@ func (a *app) showSweep(e *matrix.Experiment, s *sweep, grid runner.Grid) {
 			line(a.out, "")
 			line(a.out, "  "+id)
 		}
+		text := fmt.Sprintf("    %s   k %s   ", padded(r.budget, budgetWidth), padded(r.k, kWidth))
 		mark := ""
 		if r.own {
-			mark = fmt.Sprintf("◀ the experiment: k %d", s.K)
+			mark = "◀ " + s.own()
 		}
-		line(a.out, strings.TrimRight(fmt.Sprintf("    %s   k %s   %s   %s", padded(r.budget, budgetWidth), padded(r.k, kWidth), padded(r.verdict, nameWidth), mark), " "))
+		if whole := text + padded(r.verdict, nameWidth) + "   " + mark; report.Columns(whole) <= a.width() {
+			text = whole
+		} else {
+			text += r.verdict + "   " + mark
+		}
+		line(a.out, strings.TrimRight(text, " "))
 	}
 	line(a.out, "")
 	if !slices.ContainsFunc(rows, func(r sweepRow) bool { return r.own }) {
-		linef(a.out, "  the experiment itself, k %d and budget %s, is not among the points", s.K, s.Budget)
+		linef(a.out, "  %s, is not among the points", s.own())
 	}
 	line(a.out, "  Nothing was written.")
 }
 
-// sweepRow is the verdict that one budget gets at some cutoffs.
-type sweepRow struct {
-	id, budget, k, verdict string
-	own                    bool // the experiment's own point is among them
+// own names the point that the experiment itself is.
+func (s *sweep) own() string {
+	text := fmt.Sprintf("the experiment itself: k %d", s.K)
+	if s.Top > 0 {
+		text += fmt.Sprintf(", top %d", s.Top)
+	}
+	return text + ", " + budgetName(s.Budget)
 }
 
-// sweepRows puts the cutoffs together that get the same verdict at a budget. Points come by case, budget and cutoff.
-func sweepRows(s *sweep, grid runner.Grid) []sweepRow {
+// sweepRow is the verdict that some budgets get at some cutoffs.
+type sweepRow struct {
+	id, budget, k  string
+	verdict, short string // with every defect, and with one
+	own            bool   // the experiment's own point is among them
+}
+
+// sweepRows puts the cutoffs together that get the same verdict at a budget, and the budgets one after the other with the same
+// rows. Points come by case, budget, top and cutoff.
+func sweepRows(s *sweep, per int) []sweepRow {
 	var rows []sweepRow
-	per := len(grid.K)
+	before := -1 // where the rows of the last budget begin
 	for from := 0; from+per <= len(s.Points); from += per {
-		first := len(rows)
-		for _, point := range s.Points[from : from+per] {
-			name, k := verdictName(&point.Evaluation), strconv.Itoa(point.K)
-			own := point.K == s.K && point.Budget == s.Budget
-			if at := slices.IndexFunc(rows[first:], func(r sweepRow) bool { return r.verdict == name }); at >= 0 {
-				r := &rows[first+at]
-				r.k, r.own = r.k+" "+k, r.own || own
-				continue
+		block := s.block(s.Points[from : from+per])
+		if before >= 0 && sameRows(rows[before:], block) {
+			rows[before].budget = joinBudgets(rows[before].budget, block[0].budget)
+			for i := range block {
+				rows[before+i].own = rows[before+i].own || block[i].own
 			}
-			row := sweepRow{id: point.Case, k: k, verdict: name, own: own}
-			if len(rows) == first {
-				row.budget = budgetName(point.Budget)
-			}
-			rows = append(rows, row)
+			continue
 		}
+		before = len(rows)
+		rows = append(rows, block...)
 	}
 	return rows
+}
+
+// block makes the rows of one case, budget and top; the first carries the budget.
+func (s *sweep) block(points []runner.SweepPoint) []sweepRow {
+	var rows []sweepRow
+	for _, point := range points {
+		name, k := verdictName(&point.Evaluation, true), strconv.Itoa(point.K)
+		own := point.K == s.K && point.Budget == s.Budget && point.Top == s.Top
+		if at := slices.IndexFunc(rows, func(r sweepRow) bool { return r.verdict == name }); at >= 0 {
+			rows[at].k, rows[at].own = rows[at].k+" "+k, rows[at].own || own
+			continue
+		}
+		rows = append(rows, sweepRow{id: point.Case, k: k, verdict: name, short: verdictName(&point.Evaluation, false), own: own})
+	}
+	rows[0].budget = budgetName(points[0].Budget)
+	if s.tops() {
+		rows[0].budget += fmt.Sprintf("   top %d", points[0].Top)
+	}
+	return rows
+}
+
+// tops reports whether the points have more than one top, or another than the experiment's own.
+func (s *sweep) tops() bool {
+	return slices.ContainsFunc(s.Points, func(p runner.SweepPoint) bool { return p.Top != s.Top })
+}
+
+func sameRows(a, b []sweepRow) bool {
+	return slices.EqualFunc(a, b, func(a, b sweepRow) bool { return a.id == b.id && a.k == b.k && a.verdict == b.verdict })
+}
+
+// joinBudgets writes "50 words" and "80 words" as "50 80 words". Where they do not end alike, both are written in full.
+func joinBudgets(a, b string) string {
+	n, unit, _ := strings.Cut(b, " ")
+	if numbers, ok := strings.CutSuffix(a, " "+unit); ok && !strings.Contains(unit, "top") {
+		return numbers + " " + n + " " + unit
+	}
+	return a + ", " + b
 }
 
 func budgetName(b matrix.Budget) string {
@@ -214,19 +283,30 @@ func budgetName(b matrix.Budget) string {
 	return b.String()
 }
 
-// verdictName is a verdict in a word or two.
-func verdictName(e *verdict.Evaluation) string {
+// verdictName is a verdict in a few words, with what it rests on where A was repeated.
+func verdictName(e *verdict.Evaluation, every bool) string {
+	counts := ""
+	for _, c := range e.Cells {
+		if c.Cell == matrix.CellA && c.Scored > 0 && !c.Exact {
+			counts = fmt.Sprintf(" %d/%d", c.Pass, c.Scored)
+		}
+	}
 	switch {
 	case len(e.Defects) > 0:
-		name := e.Defects[0].Name()
-		if n := len(e.Defects) - 1; n > 0 {
-			name += fmt.Sprintf(" and %d more", n)
+		names := []string{e.Defects[0].Name()}
+		for _, d := range e.Defects[1:] {
+			names = append(names, d.Name())
 		}
-		return "✗ " + name
+		if !every && len(names) > 1 {
+			names = []string{fmt.Sprintf("%s and %d more", names[0], len(names)-1)}
+		}
+		return "✗ " + strings.Join(names, " + ") + counts
 	case e.Outcome == verdict.Pass && e.Qualifier != "":
-		return "✓ " + e.Qualifier
+		return "✓ " + e.Qualifier + counts
+	case e.Outcome == verdict.Pass && counts != "":
+		return "✓" + counts
 	case e.Outcome == verdict.Pass:
 		return "✓ pass"
 	}
-	return "? " + string(e.Outcome)
+	return "? " + string(e.Outcome) + counts
 }

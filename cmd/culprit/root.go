@@ -29,11 +29,13 @@ that broke, with the evidence, and leaves one bundle per case.`,
   culprit explain long-haul-cabin
   culprit init --documents docs/`,
 		SilenceErrors: true, SilenceUsage: true,
+		Version:               versionLine(),
 		DisableFlagsInUseLine: true,
 		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args:                  knownCommand,
 		RunE:                  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.AddGroup(
 		&cobra.Group{ID: groupRun, Title: "Run:"}, &cobra.Group{ID: groupLook, Title: "Look:"},
 		&cobra.Group{ID: groupStudy, Title: "Study:"}, &cobra.Group{ID: groupSelf, Title: "Culprit itself:"},
