@@ -146,7 +146,7 @@ evidence:
       span: 1.10
     - any_of: [{source: 18446744073709551615, revision: yes, span: off}]
 claims:
-  - {id: 1, any: [1.971, 1_250, null, ~, .inf, -0, 0o17, 12:30, +1], never: [No], cites: [007]}
+  - {id: 1, any: [1.971, 1_250, "null", '~', .inf, -0, 0o17, 12:30, +1], never: [No], cites: [007]}
 `), Options{})
 	want := matrix.Case{
 		ID: "007", Query: "no", Risk: matrix.RiskBlocking, Expect: matrix.ExpectAnswer,

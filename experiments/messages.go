@@ -51,6 +51,9 @@ func (s *shape) explain(n *node, label string, found []violation, c *collector) 
 
 // sentence words one violation of a value.
 func (s *shape) sentence(at *node, name string, v violation) string {
+	if at.null() && at.text != "" && strings.Contains(wanted(v), "text") {
+		return fmt.Sprintf("%s is %s, which means that there is no value: write it in quotes where the word is meant", name, at.text)
+	}
 	if at.null() {
 		if want := wanted(v); want != "" {
 			return fmt.Sprintf("%s has no value: it must be %s, or the key must go", name, want)

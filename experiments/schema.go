@@ -19,13 +19,17 @@ var schemaFiles embed.FS
 var roles = []string{"store", "embedder", "generator", "reranker"}
 
 // Schema returns the JSON Schema (2020-12) of an "experiment" or "case" file, with the settings of every adapter in
-// schemas (role → adapter → schema) among them. It is what Load checks with, and what an editor completes from.
+// schemas (role → adapter → schema) among them. It is what an editor completes from, and it accepts what Load accepts: Load
+// checks with the same files, and words some of the rules itself.
 func Schema(kind string, schemas map[string]map[string]json.RawMessage) ([]byte, error) {
 	var document any
 	var err error
 	switch kind {
 	case "case":
-		document, err = readSchema("case")
+		var cases map[string]any
+		if cases, err = readSchema("case"); err == nil {
+			document = published(cases)
+		}
 	case "experiment":
 		var experiment, cases map[string]any
 		if experiment, err = experimentSchema(schemas); err != nil {
@@ -38,7 +42,9 @@ func Schema(kind string, schemas map[string]map[string]json.RawMessage) ([]byte,
 		whole := graft("#/$defs/caseFile", cases).(map[string]any)
 		definitions["caseFile"] = map[string]any{"$defs": whole["$defs"]}
 		definitions["case"] = map[string]any{"$ref": "#/$defs/caseFile/$defs/case"}
-		document = experiment
+		s := &shape{source: experiment, root: experiment}
+		s.relaxIncluding()
+		document = published(experiment)
 	default:
 		return nil, fmt.Errorf("no schema %q: it can be %s", kind, choices([]string{"experiment", "case"}))
 	}
@@ -100,7 +106,7 @@ func experimentSchema(schemas map[string]map[string]json.RawMessage) (map[string
 			key := role + "." + name
 			definitions[key] = settings
 			conditions = append(conditions, map[string]any{
-				"if":   map[string]any{"properties": map[string]any{"adapter": map[string]any{"const": name}}},
+				"if":   map[string]any{"required": []any{"adapter"}, "properties": map[string]any{"adapter": map[string]any{"const": name}}},
 				"then": map[string]any{"$ref": "#/$defs/" + escapePointer(key)},
 			})
 		}

@@ -121,7 +121,9 @@ func TestSchemaTeaches(t *testing.T) {
 					}
 				}
 				for key, value := range schema {
-					visit(path+"/"+key, value)
+					if key != "x-published" { // rules for what is described beside it
+						visit(path+"/"+key, value)
+					}
 				}
 			case []any:
 				for i, value := range schema {
@@ -159,16 +161,16 @@ func TestSchemaForEditors(t *testing.T) {
 		kind, yaml string
 		valid      bool
 	}{
-		"an experiment":              {"experiment", "{culprit: v1, name: a, backends: {store: {adapter: plain, facts: true}, generator: {adapter: plain}}, cases: [x.yaml, {id: a, query: q}]}", true},
+		"an experiment":              {"experiment", "{culprit: v1, name: a, backends: {store: {adapter: plain, facts: true}, generator: {adapter: plain}}, cases: [x.yaml, {id: a, query: q, expect: abstain}]}", true},
 		"another adapter's settings": {"experiment", "{culprit: v1, name: a, backends: {store: {adapter: other, facts: true}, generator: {adapter: plain}}, cases: [x.yaml]}", false},
 		"a grafted reference":        {"experiment", "{culprit: v1, name: a, backends: {store: {adapter: plain, index: {modell: x}}, generator: {adapter: plain}}, cases: [x.yaml]}", false},
 		"documents":                  {"experiment", "{culprit: v1, name: a, backends: {store: {adapter: plain, documents: [{id: a}]}, generator: {adapter: plain}}, cases: [x.yaml]}", false},
 		"an inline case":             {"experiment", "{culprit: v1, name: a, backends: {store: {adapter: plain}, generator: {adapter: plain}}, cases: [{id: a, quest: q}]}", false},
-		"a case":                     {"case", "{id: a, query: q}", true},
-		"a case with a mistake":      {"case", "{id: a, query: q, claim: []}", false},
-		"a list of cases":            {"case", "[{id: a, query: q}, {id: b}]", true},
-		"a list with a mistake":      {"case", "[{id: a, query: q}, {query: b}]", false},
-		"cases under their key":      {"case", "{cases: [{id: a, query: q}]}", true},
+		"a case":                     {"case", "{id: a, query: q, expect: abstain}", true},
+		"a case with a mistake":      {"case", "{id: a, query: q, expect: abstain, claim: []}", false},
+		"a list of cases":            {"case", "[{id: a, query: q, expect: clarify}, {id: b, messages: [{role: user, text: q}], claims: [{id: c, cites: [d]}]}]", true},
+		"a list with a mistake":      {"case", "[{id: a, query: q, expect: abstain}, {query: b, expect: abstain}]", false},
+		"cases under their key":      {"case", "{cases: [{id: a, query: q, expect: abstain}]}", true},
 		"something beside them":      {"case", "{cases: [], id: a}", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,6 +190,83 @@ func TestSchemaForEditors(t *testing.T) {
 	}
 	if _, err := Schema("experiment", map[string]map[string]json.RawMessage{"store": {"broken": []byte("[]")}}); err == nil {
 		t.Error("an adapter's schema that is no object")
+	}
+}
+
+// TestPublishedSchemaAgreesWithCheck holds what an editor refuses to what Load refuses.
+func TestPublishedSchemaAgreesWithCheck(t *testing.T) {
+	t.Parallel()
+	compiled := map[string]*jsonschema.Schema{}
+	for _, kind := range []string{"experiment", "case"} {
+		data, err := Schema(kind, schemas(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), `"x-`) || strings.Contains(string(data), `\\p{`) {
+			t.Errorf("%s: what other validators may not know is left in the schema", kind)
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("file:///s.json", document); err != nil {
+			t.Fatal(err)
+		}
+		if compiled[kind], err = c.Compile("file:///s.json"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const fit = "claims: [{id: x, any: [five]}]"
+	for _, test := range []struct {
+		text  string // a case, or the rest of an experiment
+		valid bool
+	}{
+		{"{id: 14, query: 2026, " + fit + "}", true},
+		{"{id: true, query: no, tags: {a: 1.5}, as: {tenant: 7, groups: [1, false]}, " + fit + "}", true},
+		{"{id: a, query: q, evidence: {required: [{source: 7, revision: 2.0, span: 12}]}, claims: [{id: 1, any: [1.971, true], never: [12], cites: [7]}]}", true},
+		{"{id: a, messages: [{role: user, text: 12}], expect: abstain}", true},
+		{"{id: a, query: q, messages: [{role: user, text: q}], " + fit + "}", false},
+		{"{id: a, " + fit + "}", false},
+		{"{id: a, query: q}", false},
+		{"{id: a, query: q, claims: []}", false},
+		{"{id: a, query: q, expect: answer}", false},
+		{"{id: a, query: q, expect: clarify}", true},
+		{"{id: a, query: q, claims: [{id: x, says: it}]}", false},
+		{"{id: a, query: null, " + fit + "}", false},
+		{"{id: a, query: q, claims: [{id: x, any: [~]}]}", false},
+		{"{id: a, query: q, claims: [{id: x, any: [[a]]}]}", false},
+		{"pipeline: {assemble: {budget: 50 words}}", true},
+		{"pipeline: {assemble: {budget: 50}}", false},
+		{"limits: {timeout: 60}", false},
+		{"limits: {timeout: 60s}", true},
+		{"pipeline: {search: {filter: {year: 2024, open: true, tag: {not: [1]}}}, refusal: [404]}", true},
+		{"pipeline: {search: {filter: {year: {from: 2024}}}}", false},
+		{"pipeline: {generate: {stop: [1]}}", true},
+		{"pipeline: {generate: {temperature: \"0\"}}", false},
+		{"pins: {corpus: 2024, index: {revision: 7}}", true},
+		{"pipeline: {rerank: {}}", false},
+		{"include: [base.yaml]\npipeline: {rerank: {order: score}}", true},
+	} {
+		kind, text := "case", test.text
+		experiment := "-- experiment.yaml --\nculprit: v1\nname: 7\nbackends: {store: {adapter: plain}, generator: {adapter: plain, model: 4.10}, reranker: {adapter: plain}}\n"
+		if strings.HasPrefix(text, "{") {
+			experiment += "cases: [case.yaml]\n-- case.yaml --\n" + text + "\n"
+		} else {
+			kind = "experiment"
+			experiment += "cases: [{id: 9, query: 1, expect: abstain}]\n" + text + "\n-- base.yaml --\npipeline: {rerank: {top: 3}}\n"
+			text = parseArchive(experiment).files[0].text
+		}
+		_, err := Load(folderOf(t, experiment), Options{Schemas: schemas(t)})
+		var c collector
+		root := parse(&file{name: "case.yaml", data: []byte(text)}, &c)
+		if root == nil {
+			t.Fatal(c.problems)
+		}
+		invalid := compiled[kind].Validate(root.value())
+		if (err == nil) != test.valid || (invalid == nil) != test.valid {
+			t.Errorf("%s: valid should be %v:\n check:  %v\n schema: %v", test.text, test.valid, err, invalid)
+		}
 	}
 }
 

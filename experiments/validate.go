@@ -40,7 +40,7 @@ func (n *node) takeAsText(e *jsonschema.ValidationError) bool {
 	changed := false
 	if wrong, ok := e.ErrorKind.(*kind.Type); ok && slices.Contains(wrong.Want, "string") {
 		at, found := n.find(e.InstanceLocation...)
-		if found && at.form == scalar && at.plain && at.text != "" {
+		if found && at.form == scalar && at.plain && !at.null() {
 			at.plain = false
 			changed = true
 		}
