@@ -81,6 +81,9 @@ func (x *explained) packed(t *matrix.Trial, f *verdict.TrialFeatures, unit strin
 		}
 		line := right(strconv.Itoa(k.Position), 6) + "  " + pad(fitID(k.ID, maxID), x.idWidth(t)) + "  " + right(thousands(k.Units)+" "+unit, 12) + "  "
 		textWidth := x.width - columns(line) - markRoom
+		if mark == "" {
+			textWidth = x.width - columns(line) - 2
+		}
 		line += pad(x.evidence.preview(k.Text.Value, textWidth), textWidth)
 		if mark != "" {
 			line += "  " + x.bold(mark)

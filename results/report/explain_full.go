@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -25,15 +26,27 @@ func (x *explained) full() {
 			x.text(fmt.Sprintf("prompt of %s, %s", cell, fit(t.Prompt[i].Role, 16)), t.Prompt[i].Text)
 		}
 	}
-	shown := map[string]bool{}
+	x.answersInFull()
+}
+
+// answersInFull shows every different answer once, with the cells that gave it.
+func (x *explained) answersInFull() {
+	cells := map[string][]string{} // by the answer's reference
+	var order []matrix.Text
 	for i := range x.Observations.Trials {
 		t := &x.Observations.Trials[i]
-		key := string(t.Cell) + " " + t.Answer.Ref
-		if t.Status != matrix.StatusOK || shown[key] {
+		if t.Status != matrix.StatusOK {
 			continue
 		}
-		shown[key] = true
-		x.text("answer of "+fit(string(t.Cell), maxPath), t.Answer)
+		if cells[t.Answer.Ref] == nil {
+			order = append(order, t.Answer)
+		}
+		if cell := fit(string(t.Cell), maxPath); !slices.Contains(cells[t.Answer.Ref], cell) {
+			cells[t.Answer.Ref] = append(cells[t.Answer.Ref], cell)
+		}
+	}
+	for _, answer := range order {
+		x.text("answer of "+strings.Join(cells[answer.Ref], ", "), answer)
 	}
 }
 
@@ -45,7 +58,9 @@ const (
 // text shows a text line by line behind a bar, so that nothing in it can be taken for a part of the page.
 func (x *explained) text(heading string, t matrix.Text) {
 	x.blank()
-	x.line("  " + x.bold(heading))
+	for _, line := range wrapSafe(heading, x.width-4) {
+		x.line("  " + x.bold(line))
+	}
 	whole := t.Value
 	switch {
 	case t.Withheld():

@@ -128,11 +128,12 @@ func (x *explained) hits(rows []hitRow, cut int, name string, total int) {
 			last, cutDrawn = cut, true
 		}
 		x.gap(last, r.rank-1)
-		line := right(strconv.Itoa(r.rank), 6) + "  " + pad(r.id, idWidth) + "  " + right(r.score, scoreWidth) + "  " + pad(x.evidence.preview(r.text, textWidth), textWidth)
-		if r.mark != "" {
-			line += "  " + x.bold(r.mark)
+		line := right(strconv.Itoa(r.rank), 6) + "  " + pad(r.id, idWidth) + "  " + right(r.score, scoreWidth) + "  "
+		if r.mark == "" { // its text may go on where others have their mark
+			x.line(line + x.evidence.preview(r.text, textWidth+2+markWidth))
+		} else {
+			x.line(line + pad(x.evidence.preview(r.text, textWidth), textWidth) + "  " + x.bold(r.mark))
 		}
-		x.line(line)
 		last = r.rank
 	}
 	x.gap(last, total)
@@ -206,7 +207,7 @@ func (x *explained) rankMarks(r *matrix.Retrieval, f *verdict.RetrievalFeatures)
 	}
 	for _, g := range f.Gold {
 		if g.BySource > 0 && g.BySource != g.BySpan {
-			marks[g.BySource] = "◀ gold source, without the span"
+			marks[g.BySource] = "◀ gold source, not the span"
 		}
 	}
 	for _, g := range f.Gold {

@@ -287,3 +287,29 @@ func unanswerable() *results.Bundle {
 	b.Evaluation.Defects = []verdict.Defect{{Stage: verdict.StageAccess, Label: "leak", Grade: verdict.Shown}, {Stage: verdict.StageAbstain, Label: "answered-unanswerable", Grade: verdict.Shown}}
 	return b
 }
+
+// prompted is a case whose texts have lines, indents and what a page would take for its own.
+func prompted() *results.Bundle {
+	b := longHaul()
+	a := &b.Observations.Trials[0]
+	a.Prompt = []matrix.PromptMessage{
+		{Role: "system", Text: matrix.NewText("Answer from the context.\n\n  - cite the id\n::error::\x1b[2J\r\n")},
+		{Role: "user", Text: matrix.NewText(strings.Repeat("Many words of the context. ", 160))},
+	}
+	a.Answer = matrix.Text{Ref: "sha256:withheld"}
+	return b
+}
+
+// stoppedEarly is an execution that was stopped after two of nine cases, both of which pass with something to say.
+func stoppedEarly() *results.Summary {
+	s := travelPolicy()
+	s.Cases, s.Planned, s.Stopped = s.Cases[6:], 9, results.StoppedLimit
+	s.Setup.Reranker, s.Setup.K, s.Setup.Top = "overlap", 20, 5
+	s.Cases[0].Cells["A"] = results.CellSummary{Trials: 5, Scored: 5, Pass: 4, Wilson95: []string{"0.375535", "0.963778"}}
+	s.Cases[1].Cells["D/closed-book"] = results.CellSummary{Trials: 1, Scored: 1, Pass: 1, Exact: true}
+	s.Cases[1].Findings = []string{
+		"memory: D/closed-book passes 1 of 1 without any context", "fixture/gold-id-stale: no item has the source c12; its span stands in c13", "answer: cut",
+	}
+	s.Total()
+	return s
+}

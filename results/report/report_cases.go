@@ -18,6 +18,7 @@ const (
 // row is one case, or one further defect of it.
 type row struct {
 	mark, id, label, text string
+	loose                 bool     // its text stands behind its label, whatever the column is: of a case that passes
 	shorter               []string // what stands for the text where that does not fit: the first of them that does
 }
 
@@ -40,7 +41,9 @@ func (p *page) cases(s *results.Summary, all bool) {
 		if n := columns(r.id); n <= maxIDWidth {
 			idWidth = max(idWidth, n)
 		}
-		labelWidth = max(labelWidth, columns(r.label))
+		if !r.loose {
+			labelWidth = max(labelWidth, columns(r.label))
+		}
 	}
 	labelWidth = min(labelWidth, maxLabelWidth)
 	for _, r := range rows {
@@ -56,6 +59,9 @@ func (p *page) cases(s *results.Summary, all bool) {
 // text that does not fit first loses what can be done without, then its place in the column.
 func (p *page) caseRow(r row, idWidth, labelWidth int, whole bool) {
 	head := "  " + p.mark(r.mark) + " "
+	if r.loose {
+		labelWidth = columns(r.label)
+	}
 	switch {
 	case r.text == "" && 4+columns(r.id)+2+columns(r.label) <= p.width:
 		p.line(head + pad(r.id, idWidth) + "  " + r.label)
@@ -68,13 +74,19 @@ func (p *page) caseRow(r row, idWidth, labelWidth int, whole bool) {
 		head, r.id = "    ", ""
 	}
 	room := p.width - (4 + idWidth + 2 + max(labelWidth, columns(r.label)) + 2)
+	if labelWidth == 0 && r.label == "" {
+		room += 2
+	}
 	if !whole && columns(Safe(r.text)) > room {
 		var aligned bool
 		if r.text, aligned = fitting(append([]string{r.text}, r.shorter...), room, labelWidth-columns(r.label)); !aligned {
 			room, labelWidth = room+labelWidth-columns(r.label), columns(r.label)
 		}
 	}
-	head += pad(r.id, idWidth) + "  " + pad(r.label, labelWidth) + "  "
+	head += pad(r.id, idWidth) + "  "
+	if labelWidth > 0 || r.label != "" {
+		head += pad(r.label, labelWidth) + "  "
+	}
 	indent := p.width - room
 	lines := []string{""}
 	switch {
@@ -125,7 +137,7 @@ func caseRows(c *results.CaseSummary) []row {
 	short, _, _ := strings.Cut(c.Summary, "; gold context ") // which B counts, too
 	switch c.Outcome {
 	case verdict.Pass:
-		first.text = joined(counts(c, matrix.CellA), noted(c))
+		first.text, first.loose = joined(counts(c, matrix.CellA), noted(c)), true
 	case verdict.Fail:
 		first.text = joined(counts(c, matrix.CellA, matrix.CellB), c.Summary)
 		first.shorter = []string{joined(counts(c, matrix.CellA, matrix.CellB), short), joined(counts(c, matrix.CellA), short)}

@@ -24,6 +24,7 @@ func TestRunScreens(t *testing.T) {
 		"run-noisy":         {summary: noisy()},
 		"run-all":           {summary: noisy(), options: Options{All: true}},
 		"run-hostile":       {summary: hostileSummary()},
+		"run-stopped":       {summary: stoppedEarly()},
 		"run-empty":         {summary: &results.Summary{Name: "nothing"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,6 +51,7 @@ func TestExplainScreens(t *testing.T) {
 		"explain-refusal":   {bundle: refusal()},
 		"explain-leak":      {bundle: unanswerable()},
 		"explain-hostile":   {bundle: hostileBundle()},
+		"explain-full":      {bundle: prompted(), options: Options{Full: true}},
 		"explain-empty":     {bundle: &results.Bundle{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -235,5 +237,55 @@ func TestExplainShowsWhatThePromptMadeOfTheEvidence(t *testing.T) {
 		if tt.want == nil && strings.Contains(out.String(), "     packed  ") {
 			t.Errorf("%s: nothing is to be compared, and is\n%s", tt.name, out.String())
 		}
+	}
+}
+
+func TestScoreKeepsSignificantDigits(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[matrix.Decimal]string{
+		"0": "0", "-0": "0", "12.3456": "12.35", "-1": "-1.00", "0.5": "0.500", "-0.0328": "-0.0328", "0.000012345": "1.23e-05", "0.00012345": "0.000123",
+		"2000000": "2000000", "NaN": "NaN",
+	} {
+		if got := score(&in); got != want {
+			t.Errorf("%s: want %s, got %s", in, want, got)
+		}
+	}
+	if got := score(nil); got != "–" {
+		t.Errorf("no score is %q", got)
+	}
+}
+
+func TestMarksOfARepeatedCell(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		cell verdict.CellResult
+		pass string
+		held string
+	}{
+		{verdict.CellResult{Scored: 5, Pass: 5, Held: matrix.Yes}, markPass, markPass},
+		{verdict.CellResult{Scored: 5, Pass: 4, Held: matrix.No}, markPass, markFail},
+		{verdict.CellResult{Scored: 5, Pass: 3, Held: matrix.Unknown}, markBetween, markBetween},
+		{verdict.CellResult{Scored: 5, Held: matrix.Unknown}, markFail, markBetween},
+		{verdict.CellResult{Scored: 1, Pass: 1, Exact: true, Held: matrix.Unknown}, markPass, markUnknown},
+	} {
+		if got := passMark(&tt.cell); got != tt.pass {
+			t.Errorf("%d of %d: want %s, got %s", tt.cell.Pass, tt.cell.Scored, tt.pass, got)
+		}
+		if got := heldMark(&tt.cell); got != tt.held {
+			t.Errorf("%d of %d held %s: want %s, got %s", tt.cell.Pass, tt.cell.Scored, tt.cell.Held, tt.held, got)
+		}
+	}
+}
+
+// Whole texts are as safe as cut ones, and not without end.
+func TestFullTextsAreSafe(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := Explain(&b, hostileBundle(), Options{Full: true, Width: 60}); err != nil {
+		t.Fatal(err)
+	}
+	checkScreen(t, b.Bytes())
+	if !strings.Contains(b.String(), "(cut: 10,4") || b.Len() > 2<<20 {
+		t.Errorf("%d bytes: an answer of 10 MiB is to be cut", b.Len())
 	}
 }
