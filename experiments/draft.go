@@ -192,7 +192,7 @@ func question(headings, telling []string) string {
 	case n > 1:
 		return ask + topics[n-1] + " in " + topics[n-2] + "?"
 	}
-	words := append(topics, telling[:min(len(telling), 4-n)]...)
+	words := slices.Concat(topics, telling[:min(len(telling), 4-n)])
 	if last := len(words) - 1; last > 0 {
 		return ask + strings.Join(words[:last], ", ") + " and " + words[last] + "?"
 	}

@@ -103,9 +103,9 @@ func upTo(n int) string {
 	return strconv.Itoa(n)
 }
 
-// scanned is how many bytes are searched for spans in documents under other names. That is for short spans, which stand
-// in them by chance, and takes about a second at most.
-const scanned = 4 << 30
+// scanned is how many bytes are searched for spans in documents under other names, after which the rest is not looked at.
+// That is for short spans, which stand in them by chance, and takes about a second at most.
+const scanned = 1 << 30
 
 type evidenceWatch struct {
 	all      []*watched
