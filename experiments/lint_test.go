@@ -113,6 +113,25 @@ warning: experiment.yaml:33:42: case "some": the span "applies to" stands in 2 c
 	}
 }
 
+// However many warnings there are, they hide no mistake and stop nothing.
+func TestWarningsNeverBecomeMistakes(t *testing.T) {
+	t.Parallel()
+	one := "  - {id: c%d, query: q, claims: [{id: x, any: [the]}]}\n"
+	text := "culprit: v1\nname: many\nbackends: {store: {adapter: plain}, generator: {adapter: plain}}\ncases:\n"
+	for i := range 2 * maxProblems {
+		text += fmt.Sprintf(one, i)
+	}
+	dir := t.TempDir()
+	write(t, dir+"/experiment.yaml", text)
+	if n := len(load(t, dir, Options{}).Warnings); n != maxProblems+1 {
+		t.Errorf("%d warnings are shown", n)
+	}
+	write(t, dir+"/experiment.yaml", text+"  - {id: last, query: q, claims: [{id: x, any: [/(/]}]}\n")
+	if got := problems(t, dir, Options{}); !strings.Contains(got, "is not an RE2 expression") {
+		t.Errorf("the mistake is hidden:\n%s", got)
+	}
+}
+
 // Every problem of a case carries its id, so that a caller who keeps some cases can leave out the rest.
 func TestProblemsNameTheirCase(t *testing.T) {
 	t.Parallel()

@@ -69,13 +69,15 @@ func (ps Problems) split() (errors, warnings Problems) {
 	return errors, warnings
 }
 
-// maxProblems is how many problems of one file are reported; a file that is nothing but mistakes is not worth a flood.
+// maxProblems is how many mistakes of one file are reported, and how many warnings; a file that is nothing but mistakes is
+// not worth a flood.
 const maxProblems = 50
 
 // collector gathers problems.
 type collector struct {
 	problems Problems
-	perFile  map[string]int
+	perFile  map[string]int // mistakes
+	warned   map[string]int // warnings: they hide no mistake, and however many they are, they stay warnings
 	about    string // the case that is looked at, if any
 }
 
@@ -84,16 +86,20 @@ func (c *collector) add(p Problem) {
 		p.Case = c.about
 	}
 	if c.perFile == nil {
-		c.perFile = map[string]int{}
+		c.perFile, c.warned = map[string]int{}, map[string]int{}
 	}
-	c.perFile[p.File]++
-	switch n := c.perFile[p.File]; {
+	counts, kind := c.perFile, "problems"
+	if p.Warning {
+		counts, kind = c.warned, "warnings"
+	}
+	counts[p.File]++
+	switch n := counts[p.File]; {
 	case n <= maxProblems:
 		c.problems = append(c.problems, p)
 	case n == maxProblems+1:
 		c.problems = append(c.problems, Problem{
-			File: p.File, Line: p.Line, Column: p.Column,
-			Message: fmt.Sprintf("more than %d problems in this file: the rest is not shown", maxProblems),
+			File: p.File, Line: p.Line, Column: p.Column, Warning: p.Warning,
+			Message: fmt.Sprintf("more than %d %s in this file: the rest is not shown", maxProblems, kind),
 		})
 	}
 }
