@@ -78,7 +78,7 @@ type collector struct {
 	problems Problems
 	perFile  map[string]int // mistakes
 	warned   map[string]int // warnings: they hide no mistake, and however many they are, they stay warnings
-	about    string // the case that is looked at, if any
+	about    string         // the case that is looked at, if any
 }
 
 func (c *collector) add(p Problem) {
