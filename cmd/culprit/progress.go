@@ -18,10 +18,16 @@ type progress struct {
 	shown   bool
 	last    time.Time
 	started time.Time
+	step    *runner.Step  // the last one; nil before the first
+	done    chan struct{} // closed by clear
+	ticking sync.WaitGroup
 }
 
 // between two redraws; work that ends within the first of them shows nothing.
-const redraw = 100 * time.Millisecond
+const (
+	redraw = 100 * time.Millisecond
+	tick   = 500 * time.Millisecond
+)
 
 func (a *app) progress() *progress {
 	now := time.Now()
@@ -32,20 +38,50 @@ func (a *app) progress() *progress {
 	return p
 }
 
-// runner returns what the runner reports to, nil where nothing is shown.
+// runner returns what the runner reports to, nil where nothing is shown. The line goes on counting seconds between two steps,
+// so that a call that takes long does not look like one that hangs; clear ends it.
 func (p *progress) runner() *runner.Progress {
 	if p.w == nil {
 		return nil
 	}
+	p.done = make(chan struct{})
+	p.ticking.Go(func() {
+		tick := time.NewTicker(tick)
+		defer tick.Stop()
+		for {
+			select {
+			case <-p.done:
+				return
+			case <-tick.C:
+				p.again()
+			}
+		}
+	})
 	return &runner.Progress{Show: p.show}
 }
 
 func (p *progress) show(s runner.Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.step = &s
+	p.draw()
+}
+
+// again draws the last step.
+func (p *progress) again() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.step != nil {
+		p.draw()
+	}
+}
+
+// draw writes the line, unless it was written just now. The lock is held.
+func (p *progress) draw() {
 	if time.Since(p.last) < redraw {
 		return
 	}
+	s := p.step
 	p.last, p.shown = time.Now(), true
 	text := fmt.Sprintf("%s  %d", s.Phase, s.Done)
 	if s.Total > 0 {
@@ -76,5 +112,12 @@ func (p *progress) above(say func()) {
 	say()
 }
 
-// clear takes the line away.
-func (p *progress) clear() { p.above(func() {}) }
+// clear takes the line away for good.
+func (p *progress) clear() {
+	if p.done != nil {
+		close(p.done)
+		p.done = nil
+		p.ticking.Wait()
+	}
+	p.above(func() {})
+}

@@ -212,6 +212,19 @@ func TestProgress(t *testing.T) {
 		if got := shown(); got != "" {
 			t.Errorf("a line is taken away twice: %q", got)
 		}
+
+		p = a.progress()
+		p.runner().Show(runner.Step{Phase: "running cases", Total: 2})
+		time.Sleep(2*time.Second + tick/2)
+		synctest.Wait()
+		if got := shown(); !strings.HasSuffix(got, "\r\x1b[Krunning cases  0 of 2   2s") {
+			t.Errorf("the seconds of a long call are not counted: %q", got)
+		}
+		p.clear()
+		time.Sleep(time.Minute)
+		if got := shown(); got != "\r\x1b[K" {
+			t.Errorf("the line goes on: %q", got)
+		}
 	})
 }
 
