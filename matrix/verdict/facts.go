@@ -35,7 +35,11 @@ type goldState struct {
 
 // name is how evidence speaks of the gold: by the piece that holds it, where a source has several and the piece is known.
 func (g *goldState) name() string {
-	for _, id := range append([]string{g.place.ID}, g.holders...) {
+	candidates := g.holders
+	if g.place.BySpan > 0 {
+		candidates = append([]string{g.place.ID}, g.holders...)
+	}
+	for _, id := range candidates {
 		if id != "" && strings.Contains(id, g.source) {
 			return id
 		}
