@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -14,15 +15,20 @@ import (
 // Literals are compared token by token on normalised text: case, white space, kinds of quotation marks and dashes, emphasis marks and
 // "n't" for "not" do not matter; words and numbers are compared whole, so that "30 days" is not found in "130 days", nor "4.2" in "4.25".
 // Numbers are compared by value, dates by date, and the common units behind a number by what they stand for. Nothing is approximate.
+// A quantity under a bound or with a rate that the case does not speak of is another quantity: "60 crowns" is not stated by "less than
+// 60 crowns", nor by "60 crowns per hour"; see [NearBounded] and [NearRate]. A literal with a hyphen, or with a digit in a word, is not
+// found inside a longer hyphenated word.
 // An expression between slashes sees the same normalised text with its case kept and white space made single spaces.
 type Checker struct {
 	expect  matrix.Expect
 	claims  []claimPatterns
 	refusal []*pattern
+	sources []string // of the evidence
 }
 
 type claimPatterns struct {
 	id         string
+	said       []*prose // by the case, of this claim
 	any, never []*pattern
 	cites      []string
 }
@@ -53,9 +59,12 @@ func NewChecker(c *matrix.Case, refusal []string) (*Checker, error) {
 		}
 		return out
 	}
+	said, sources := readCase(c)
+	k.sources = sources
 	for _, claim := range c.Claims {
 		k.claims = append(k.claims, claimPatterns{
 			id:    claim.ID,
+			said:  slices.Concat(said, readAll(append([]string{claim.Says}, claim.Any...))),
 			any:   compile(fmt.Sprintf("claim %q, any", claim.ID), claim.Any),
 			never: compile(fmt.Sprintf("claim %q, never", claim.ID), claim.Never),
 			cites: claim.Cites,
@@ -71,9 +80,10 @@ func (k *Checker) Check(answer string, packed []matrix.Packed) AnswerCheck {
 	var c AnswerCheck
 	c.Empty = text.text == "" && foldString(answer) == ""
 	c.Citations, c.Fabricated = FindCitations(answer, packed)
+	gold := sync.OnceValue(func() []*prose { return k.packedGold(packed) })
 	stated, violated, missing := false, false, false
 	for i := range k.claims {
-		result, says := k.claims[i].check(text, c.Citations, packed)
+		result, says := k.claims[i].check(text, gold, c.Citations, packed)
 		c.Claims = append(c.Claims, result)
 		stated = stated || says
 		violated = violated || result.State == ClaimViolated
@@ -90,11 +100,12 @@ func (k *Checker) Check(answer string, packed []matrix.Packed) AnswerCheck {
 }
 
 // check judges one claim. says reports whether the answer states one of its alternates.
-func (c *claimPatterns) check(text *prose, cited []string, packed []matrix.Packed) (result ClaimResult, says bool) {
+func (c *claimPatterns) check(text *prose, gold func() []*prose, cited []string, packed []matrix.Packed) (result ClaimResult, says bool) {
 	result = ClaimResult{ID: c.id, State: ClaimMet}
 	near := ""
+	known := &known{said: c.said, gold: gold}
 	for _, p := range c.any {
-		_, found, miss := p.find(text)
+		_, found, miss := p.findQuantity(text, known)
 		if found {
 			says, near = true, ""
 			break
@@ -110,6 +121,17 @@ func (c *claimPatterns) check(text *prose, cited []string, packed []matrix.Packe
 		}
 	}
 	return result, says
+}
+
+// packedGold returns the texts of the items that come from a source of the evidence.
+func (k *Checker) packedGold(packed []matrix.Packed) []*prose {
+	var texts []string
+	for _, p := range packed {
+		if p.Gold || slices.Contains(k.sources, p.Source) || slices.Contains(k.sources, p.ID) {
+			texts = append(texts, p.Text.Value)
+		}
+	}
+	return readAll(texts)
 }
 
 // citesOne reports whether one of the wanted ids or sources belongs to a packed item that is cited.

@@ -89,7 +89,7 @@ func TestClaimAlternates(t *testing.T) {
 		{"unit with a space", "5km", "for 5 km", met},
 		{"unit spelled out", "5 km", "5 kilometres", met},
 		{"hyphen", "30 days", "a 30-day notice", met},
-		{"hours", "10 hours", "longer than 10h", met},
+		{"hours", "10 hours", "it takes 10h", met},
 		{"another unit", "10 hours", "10 minutes", missing},
 		{"no conversion", "60 minutes", "1 hour", missing},
 		{"a unit alone is a word", "days of leave", "30 days of leave", met},

@@ -12,7 +12,7 @@ func set(words ...string) map[string]bool {
 }
 
 var (
-	negators = set("not", "never", "no", "without", "cannot", "neither", "nor")
+	negators = set("not", "never", "no", "without", "cannot", "neither", "nor", "nobody", "none")
 
 	// untrue before "that" negates the whole clause behind it; so does a negation of affirmed.
 	untrue   = set("false", "untrue", "incorrect", "wrong")
@@ -50,7 +50,7 @@ var (
 // denies them right behind. Two negations cancel out. This is a reading of English word order, not a parser: what it finds is
 // reported as a near miss, so that a person can see why a claim that looks stated was not counted.
 func negated(tokens []token, from, to int) bool {
-	return governed(tokens, from) || denied(tokens, to)
+	return governed(tokens, from) || denied(tokens, to) || answeredNo(tokens, to) || calledWrong(tokens, from, to)
 }
 
 func governed(tokens []token, at int) bool {
@@ -67,7 +67,12 @@ func governed(tokens []token, at int) bool {
 			return true
 		case negators[word] && governs(tokens, i, at, bareVerb):
 			count++
-		case negators[word], limits[word], openers[word], finite[word] && count == 0:
+		case negators[word], limits[word], openers[word]:
+			apart = true
+		case finite[word] && count == 0:
+			if nobody(tokens, i-1) {
+				count++ // "nobody gets"
+			}
 			apart = true
 		case bareVerbs[word]:
 			bareVerb = true
@@ -79,7 +84,12 @@ func governed(tokens []token, at int) bool {
 // governs reports whether the negator at i reaches the token at.
 func governs(tokens []token, i, at int, bareVerb bool) bool {
 	switch tokens[i].text {
+	case "none":
+		return isWord(tokens, i+1, "of") && !(bareVerb && relative(tokens, i-1)) // "none of the guests"
 	case "no":
+		if isWord(tokens, i+1, "one") {
+			return !bareVerb || !relative(tokens, i-1)
+		}
 		return at-i <= 3 && !(i+1 < at && subjects[tokens[i+1].text]) // "no it is 30 days" denies something else
 	case "not", "without":
 		if i > 0 && auxiliaries[tokens[i-1].text] {
@@ -124,6 +134,37 @@ func denied(tokens []token, to int) bool {
 	switch tokens[to+1].text {
 	case "not", "no", "never":
 		return denials[tokens[to+2].text]
+	}
+	return false
+}
+
+// nobody reports whether the token at i ends a subject that nobody is.
+func nobody(tokens []token, i int) bool {
+	return i >= 0 && (isWord(tokens, i, "nobody") || i > 0 && isWord(tokens, i, "one") && isWord(tokens, i-1, "no"))
+}
+
+// answeredNo recognises "X? No, Y", also with more words before the question mark.
+func answeredNo(tokens []token, to int) bool {
+	for i := to; i < len(tokens) && i-to <= reach; i++ {
+		if tokens[i].kind == tokenMark && tokens[i].text == "?" {
+			return isWord(tokens, i+1, "no") && (i+2 == len(tokens) || tokens[i+2].end || subjects[tokens[i+2].text])
+		}
+		if tokens[i].end {
+			return false
+		}
+	}
+	return false
+}
+
+// calledWrong recognises "60 crowns is wrong", of a quantity or a date alone: that a statement or an option is wrong may be the answer.
+func calledWrong(tokens []token, from, to int) bool {
+	if to >= len(tokens) || !beForms[tokens[to].text] || to+1 >= len(tokens) || !untrue[tokens[to+1].text] {
+		return false
+	}
+	for i := from; i+1 < to; i++ {
+		if tokens[i].kind == tokenNumber && tokens[i+1].kind == tokenWord {
+			return true
+		}
 	}
 	return false
 }

@@ -14,10 +14,12 @@ const (
 	NearAmbiguousDate   = "ambiguous date"   // 09/01/2026 may be 9 January or 1 September
 	NearOtherDate       = "other date"       // the same words with another date
 	NearOtherNumber     = "other number"     // the same words with another number
+	NearBounded         = "bounded"          // less than 60 crowns, where the case speaks of no bound
+	NearRate            = "rate"             // 60 crowns per hour, where the case speaks of no hour
 )
 
 // nearOrder says which near miss is told when there are several.
-var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearNegated: 5}
+var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearRate: 5, NearBounded: 6, NearNegated: 7}
 
 func nearer(a, b string) string {
 	if nearOrder[b] > nearOrder[a] {
@@ -55,6 +57,7 @@ type pattern struct {
 	tokens   []token
 	dates    map[int]dated
 	negative bool // holds a negation itself
+	name     bool // holds a hyphen, or a digit in a word, as names do
 }
 
 // newPattern reads a literal or, between slashes, an RE2 expression.
@@ -78,7 +81,19 @@ func newPattern(source string) (*pattern, error) {
 		return nil, fmt.Errorf("%q holds nothing that could be found in an answer", source)
 	}
 	p.negative = holdsNegator(p.tokens)
+	for i, t := range p.tokens {
+		p.name = p.name || t.kind == tokenMark && t.text == "-" && !t.space && i > 0 && i+1 < len(p.tokens) && !p.tokens[i+1].space ||
+			t.kind == tokenWord && strings.ContainsFunc(t.text, isDigit)
+	}
 	return p, nil
+}
+
+// hyphenated reports whether a hyphen joins [from,to) to a word before or behind it.
+func hyphenated(tokens []token, from, to int) bool {
+	joins := func(i int) bool {
+		return i > 0 && i+1 < len(tokens) && tokens[i].text == "-" && !tokens[i].space && !tokens[i+1].space
+	}
+	return joins(from-1) && tokens[from-2].kind != tokenMark || joins(to) && tokens[to+1].kind != tokenMark
 }
 
 // classEscape is \b, \s and the like, whose letter would be read as part of the word behind it.
@@ -96,6 +111,11 @@ type stated struct{ start, finish int } // in the text
 
 // find looks for the pattern: the first place where the text states it, or why the nearest miss is none.
 func (p *pattern) find(in *prose) (at stated, found bool, near string) {
+	return p.findQuantity(in, nil)
+}
+
+// findQuantity is find, but passes over quantities with a bound or a rate that is not known. An expression says itself what it wants.
+func (p *pattern) findQuantity(in *prose, known *known) (at stated, found bool, near string) {
 	if p.expr != nil {
 		return p.findExpression(in)
 	}
@@ -111,6 +131,12 @@ func (p *pattern) find(in *prose) (at stated, found bool, near string) {
 			case !p.negative && negated(in.tokens, i, end):
 				near = nearer(near, NearNegated)
 			default:
+				if known != nil {
+					if miss := known.miss(p, in, i, end); miss != "" {
+						near = nearer(near, miss)
+						continue
+					}
+				}
 				return stated{in.tokens[i].start, in.tokens[end-1].finish}, true, ""
 			}
 		}
@@ -175,9 +201,10 @@ func (p *pattern) matchAt(in *prose, i int, byDate bool) (end int, miss string, 
 	return at, "", true
 }
 
-// whole reports whether [from,to) begins and ends where something ends: not inside "30a", not with the day of a date for a number.
+// whole reports whether [from,to) begins and ends where something ends: not inside "30a", not with the day of a date for a number,
+// not with "gh-pages" for a part of "gh-pages-old".
 func (p *pattern) whole(in *prose, from, to int) bool {
-	if in.tokens[to-1].glued {
+	if in.tokens[to-1].glued || p.name && hyphenated(in.tokens, from, to) {
 		return false
 	}
 	for i := from; i < to; i++ {
