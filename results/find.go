@@ -55,7 +55,8 @@ func Bundles(out string, id ExecutionID) ([]string, error) {
 	return bundles, nil
 }
 
-// FindCase returns the bundle of a case in one execution, or, for the id "", in the newest execution that has it.
+// FindCase returns the bundle of a case in one execution, or, for the id "", in the newest execution that has it. A bundle that
+// stands under the name of another one is an error.
 func FindCase(out, caseID string, id ExecutionID) (string, error) {
 	ids := []ExecutionID{id}
 	if id == "" {
@@ -73,10 +74,38 @@ func FindCase(out, caseID string, id ExecutionID) (string, error) {
 		}
 		dir := filepath.Join(out, string(id), caseName(caseID)+bundleSuffix)
 		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+			if err := readPlaced(dir, id); err != nil {
+				return "", err
+			}
 			return dir, nil
 		}
 	}
 	return "", fmt.Errorf("case %q: %w in %q: %s", caseID, ErrNotFound, out, otherCases(out, ids[0]))
+}
+
+// readPlaced looks at the manifest of a bundle, whether it belongs where it stands.
+func readPlaced(dir string, id ExecutionID) (err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("bundle %q: %w", dir, err)
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	r, err := readManifest(root)
+	if err != nil {
+		return fmt.Errorf("bundle %q: %w", dir, err)
+	}
+	return checkPlace(dir, id, r.manifest)
+}
+
+// checkPlace refuses a bundle of another case or another execution than its place says.
+func checkPlace(dir string, id ExecutionID, m *Manifest) error {
+	switch name := caseName(m.CaseID) + bundleSuffix; {
+	case filepath.Base(dir) != name:
+		return fmt.Errorf("bundle %q is of case %q, which is kept as %q: it was copied or renamed", dir, m.CaseID, name)
+	case m.ExecID != id:
+		return fmt.Errorf("bundle %q is of execution %q: it was copied or moved", dir, m.ExecID)
+	}
+	return nil
 }
 
 // otherCases names what an execution holds instead, for an error.
@@ -146,6 +175,9 @@ func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
 	for i, dir := range bundles {
 		b, err := Open(dir)
 		if err != nil {
+			return nil, err
+		}
+		if err := checkPlace(dir, id, &b.Manifest); err != nil {
 			return nil, err
 		}
 		if i == 0 {

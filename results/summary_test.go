@@ -114,6 +114,49 @@ func TestFindCase(t *testing.T) {
 	}
 }
 
+// A bundle that was copied under another name, or into another execution, is not shown as what it is not.
+func TestCopiedBundle(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	first, second := newTestExecution(t, out), newTestExecution(t, out)
+	taxi, err := writeCase(first, testBundle(t, "taxi", 1), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writeCase(second, testBundle(t, "Long/haul", 1), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, to, asked string
+		in              ExecutionID
+		says            string
+	}{
+		{"another case", "hotel", "hotel", first.ID(), `of case "taxi"`},
+		{"a case of a name that is no path", caseName("Hotel/x"), "Hotel/x", first.ID(), `of case "taxi"`},
+		{"another execution", "taxi", "taxi", second.ID(), fmt.Sprintf("of execution %q", first.ID())},
+	} {
+		to := filepath.Join(out, string(tc.in), tc.to+bundleSuffix)
+		if err := os.CopyFS(to, os.DirFS(taxi)); err != nil {
+			t.Fatal(err)
+		}
+		if dir, err := FindCase(out, tc.asked, tc.in); err == nil || dir != "" || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: got %q, %v", tc.name, dir, err)
+		}
+		if _, err := ReadSummary(out, tc.in); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s, summary: %v", tc.name, err)
+		}
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if dir, err := FindCase(out, "taxi", ""); dir != taxi || err != nil {
+		t.Errorf("the bundle itself: %q, %v", dir, err)
+	}
+	if s, err := ReadSummary(out, first.ID()); err != nil || len(s.Cases) != 1 {
+		t.Errorf("the summary of what is left: %v, %v", s, err)
+	}
+}
+
 // number is for tables.
 func number(f float64) *Number { return newNumber(f) }
 
