@@ -16,7 +16,7 @@ const PinsSchema = "culprit.pins/v1"
 // does not tell is absent, which is not the same as equal.
 type Pins struct {
 	Schema     string            `json:"schema"`
-	Experiment string            `json:"experiment"` // digest of experiment.json
+	Experiment string            `json:"experiment"` // digest of experiment.json without the limits that change no result
 	Declared   matrix.Pins       `json:"declared,omitzero"`
 	Documents  string            `json:"documents,omitempty"` // digest of the documents that the store was filled from
 	Store      StorePin          `json:"store"`
@@ -93,7 +93,7 @@ const promptEngine = "culprit-mustache/1"
 
 // NewPins fills in what the experiment alone declares. What the backends tell is for the caller to add.
 func NewPins(e *matrix.Experiment) (Pins, error) {
-	_, digest, err := ResolvedExperiment(e)
+	digest, err := experimentDigest(e)
 	if err != nil {
 		return Pins{}, err
 	}
@@ -135,12 +135,25 @@ func modelOf(b *matrix.Backend) string {
 	return settings.Model
 }
 
-// ResolvedExperiment returns the bytes of experiment.json, which are RFC 8785, and their digest.
-func ResolvedExperiment(e *matrix.Experiment) (data []byte, digest string, err error) {
-	if data, err = matrix.Canonical(e); err != nil {
-		return nil, "", fmt.Errorf("experiment %q: %w", e.Name, err)
+// ResolvedExperiment returns the bytes of experiment.json, which are RFC 8785.
+func ResolvedExperiment(e *matrix.Experiment) ([]byte, error) {
+	data, err := matrix.Canonical(e)
+	if err != nil {
+		return nil, fmt.Errorf("experiment %q: %w", e.Name, err)
 	}
-	return data, matrix.DigestBytes(data), nil
+	return data, nil
+}
+
+// experimentDigest identifies the experiment. How many calls are made at once, how fast, how long each may take and how often it
+// is tried again are knobs of the machine that runs it: two runs that differ in them alone are runs of the same thing.
+func experimentDigest(e *matrix.Experiment) (string, error) {
+	same := *e
+	same.Limits.Concurrency, same.Limits.RequestsPerMinute, same.Limits.Timeout, same.Limits.Retries = 0, 0, 0, 0
+	data, err := ResolvedExperiment(&same)
+	if err != nil {
+		return "", err
+	}
+	return matrix.DigestBytes(data), nil
 }
 
 // plainJSON is one line of JSON with < and & as they are.

@@ -131,7 +131,7 @@ func (s *sealing) inputs(b *Bundle) (err error) {
 	if opened := s.w.caseDigest; opened != "" && opened != s.digests.Case {
 		return fmt.Errorf("the work was begun on a case of digest %s and is sealed with one of %s", opened, s.digests.Case)
 	}
-	experiment, _, err := ResolvedExperiment(&b.Experiment)
+	experiment, err := ResolvedExperiment(&b.Experiment)
 	if err != nil {
 		return err
 	}

@@ -157,6 +157,41 @@ func TestCopiedBundle(t *testing.T) {
 	}
 }
 
+// How a run is carried out is no part of what is run.
+func TestPinsExperiment(t *testing.T) {
+	t.Parallel()
+	of := func(change func(e *matrix.Experiment)) string {
+		t.Helper()
+		e := testBundle(t, "taxi", 1).Experiment
+		change(&e)
+		p, err := NewPins(&e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Experiment
+	}
+	plain := of(func(*matrix.Experiment) {})
+	for name, change := range map[string]func(l *matrix.Limits){
+		"concurrency":         func(l *matrix.Limits) { l.Concurrency = 7 },
+		"requests_per_minute": func(l *matrix.Limits) { l.RequestsPerMinute = 7 },
+		"timeout":             func(l *matrix.Limits) { l.Timeout = 7 },
+		"retries":             func(l *matrix.Limits) { l.Retries = 7 },
+	} {
+		if of(func(e *matrix.Experiment) { change(&e.Limits) }) != plain {
+			t.Errorf("limits.%s changes what the experiment is", name)
+		}
+	}
+	for name, change := range map[string]func(e *matrix.Experiment){
+		"limits.calls":      func(e *matrix.Experiment) { e.Limits.Calls = 7 }, // some are not made
+		"pipeline.search.k": func(e *matrix.Experiment) { e.Pipeline.Search.K = 7 },
+		"runs.repeats":      func(e *matrix.Experiment) { e.Runs.Repeats = 7 },
+	} {
+		if of(change) == plain {
+			t.Errorf("%s does not change what the experiment is", name)
+		}
+	}
+}
+
 // number is for tables.
 func number(f float64) *Number { return newNumber(f) }
 
