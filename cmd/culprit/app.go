@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
@@ -140,19 +139,6 @@ type brokenError struct {
 
 func (e *brokenError) Error() string {
 	return countProblems(e.problems, e.files) + ". Nothing was run."
-}
-
-// cacheDir is where a store that can be made again is kept.
-func (a *app) cacheDir() (string, error) {
-	if dir := a.env("CULPRIT_CACHE"); dir != "" {
-		return dir, nil
-	}
-	for _, base := range []struct{ variable, below string }{{"XDG_CACHE_HOME", "culprit"}, {"HOME", ".cache/culprit"}, {"LocalAppData", "culprit"}} {
-		if dir := a.env(base.variable); dir != "" {
-			return filepath.Join(dir, filepath.FromSlash(base.below)), nil
-		}
-	}
-	return "", usage("no folder for the cache: set CULPRIT_CACHE")
 }
 
 const (

@@ -167,8 +167,9 @@ func environmentTopic() *cobra.Command {
 		Long: `Environment variables:
 
   CULPRIT_CACHE  folder for stores that are built from documents (default: culprit in
-                 XDG_CACHE_HOME, else in the user's cache folder). It keeps the 8 stores that
-                 were used last, and what is in it can be made again at any time
+                 XDG_CACHE_HOME, else in the user's cache folder, else culprit-cache-<uid>
+                 in the folder for temporary files). It keeps the 8 stores that were used
+                 last, and what is in it can be made again at any time
   NO_COLOR       any value: no colour
   TERM           dumb: no colour
 
