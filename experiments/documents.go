@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash"
 	"iter"
 	"maps"
@@ -132,8 +133,10 @@ type documentPlace struct {
 
 type documentReader struct {
 	visitor
-	set  *DocumentSet
-	seen map[[16]byte]documentPlace
+	set        *DocumentSet
+	seen       map[[16]byte]documentPlace
+	dimensions int // of the vectors, 0 before the first
+	firstAt    position
 }
 
 // emit passes a document on unless its id is taken or unfit.
@@ -143,6 +146,13 @@ func (r *documentReader) emit(index int, at position, doc Document) error {
 	}
 	if found := hidden(doc.Source); found != "" {
 		return r.report(at.problem("source " + show(doc.Source) + " holds " + found + ": take it out, or no case can name the document"))
+	}
+	switch n := len(doc.Vector); {
+	case n == 0:
+	case r.dimensions == 0:
+		r.dimensions, r.firstAt = n, at
+	case n != r.dimensions:
+		return r.report(at.problem(fmt.Sprintf("the vector of document %s has %d dimensions, and the one at %s has %d: one index holds one kind", show(doc.ID), n, r.firstAt, r.dimensions)))
 	}
 	sum := sha256.Sum256([]byte(doc.ID))
 	key := [16]byte(sum[:16])

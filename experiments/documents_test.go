@@ -286,3 +286,32 @@ The policy applies from May.
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }
+
+// Vectors that no store can be filled with are told with their place, before anything is opened.
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ corpus, want string }{
+		"one kind":                  {`[1, 0] [0.5, -1e-3] [0, 0] [-0.0, 1e3]`, ""},
+		"another number":            {`[1, 0] [0, 1] [1, 0, 0] [1]`, "corpus.jsonl:3:1: the vector of document \"d3\" has 3 dimensions, and the one at corpus.jsonl:1:1 has 2: one index holds one kind\ncorpus.jsonl:4:1: the vector of document \"d4\" has 1 dimensions, and the one at corpus.jsonl:1:1 has 2: one index holds one kind\n"},
+		"too long":                  {`[1e38, 1e38]`, "corpus.jsonl:1:21: vector has the length 1.41e+38, and no store can tell how near it is to another: write one of length 1\n"},
+		"too short":                 {`[1, 0] [1e-45, 0]`, "corpus.jsonl:2:21: vector has the length 1.4e-45, and no store can tell how near it is to another: write one of length 1\n"},
+		"as long as may be":         {`[1e15, 0] [1e-14, 0]`, ""},
+		"out of range on its own":   {`[1e39]`, "corpus.jsonl:1:21: vector[0] is \"1e39\", which is out of range\n"},
+		"an unfit one sets no size": {`[1e38] [1, 0] [0, 1]`, "corpus.jsonl:1:21: vector has the length 1e+38, and no store can tell how near it is to another: write one of length 1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var corpus strings.Builder
+			for i, v := range strings.Split(strings.TrimSuffix(test.corpus, "]"), "] ") {
+				fmt.Fprintf(&corpus, `{"id":"d%d", "vector":%s], "text":"t"}`+"\n", i+1, v)
+			}
+			write(t, filepath.Join(dir, "corpus.jsonl"), corpus.String())
+			write(t, filepath.Join(dir, "experiment.yaml"), "culprit: v1\nname: vectors\nbackends:\n  generator: {adapter: plain}\n"+
+				"  store: {adapter: plain, documents: corpus.jsonl}\ncases: [{id: a, query: q, expect: abstain}]\n")
+			if got := problems(t, dir, Options{}); got != test.want {
+				t.Errorf("want %q, got %q", test.want, got)
+			}
+		})
+	}
+}

@@ -303,6 +303,10 @@ func plainTexts(value any) ([]string, bool) {
 	return nil, false
 }
 
+// Vectors of other lengths overflow or vanish where a store squares them as float32. One of zeros alone has no direction, and is a
+// defect that a store may well hold.
+const minLength, maxLength = 1e-15, 1e15
+
 func vector(value any) ([]float32, string) {
 	if value == nil {
 		return nil, ""
@@ -312,6 +316,7 @@ func vector(value any) ([]float32, string) {
 		return nil, "vector must be a list of numbers"
 	}
 	out := make([]float32, len(items))
+	square := 0.0
 	for i, item := range items {
 		number, ok := item.(json.Number)
 		if !ok {
@@ -322,6 +327,10 @@ func vector(value any) ([]float32, string) {
 			return nil, fmt.Sprintf("vector[%d] is %s, which is out of range", i, show(number.String()))
 		}
 		out[i] = float32(f) + 0 // no negative zero
+		square += float64(out[i]) * float64(out[i])
+	}
+	if n := math.Sqrt(square); n != 0 && (n < minLength || n > maxLength) {
+		return nil, fmt.Sprintf("vector has the length %.3g, and no store can tell how near it is to another: write one of length 1", n)
 	}
 	return out, ""
 }
