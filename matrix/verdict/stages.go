@@ -8,8 +8,8 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
-// stageOrder is the order in which stages are listed.
-func stageOrder() []Stage {
+// Stages lists every stage in the order in which they are judged.
+func Stages() []Stage {
 	return []Stage{StageFixture, StageAccess, StageIndex, StageEmbed, StageRetrieve, StageRerank, StageAssemble, StagePrompt, StageGenerate, StageAbstain, StageSeam}
 }
 
@@ -17,7 +17,7 @@ func stageOrder() []Stage {
 func (w *walker) stages() []StageState {
 	var out []StageState
 	broken := false // an earlier stage of the way to the prompt is broken
-	for _, s := range stageOrder() {
+	for _, s := range Stages() {
 		state := StageState{Stage: s}
 		if i := slices.IndexFunc(w.defects, func(d Defect) bool { return d.Stage == s }); i >= 0 {
 			state.State, state.Tested = Broken, strings.Join(w.labelsOf(s), ", ")
