@@ -45,6 +45,7 @@ func (l *loader) lintClaims(c placedCase) {
 	if len(c.Case.Claims) == 0 && c.Case.Expect == matrix.ExpectAnswer && !c.node.lost("claims", anything) && !c.node.lost("expect") {
 		l.fail(c.node.at, "%s checks nothing: add claims that a right answer must meet, or expect: abstain", c.name())
 	}
+	l.lintEmptyClaims(c)
 	taken := map[string]position{}
 	for i, claim := range c.Case.Claims {
 		n, _ := c.node.find("claims", strconv.Itoa(i))

@@ -3,8 +3,30 @@ package experiments
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
 )
+
+// lintEmptyClaims warns of a case that asks no answer to say anything: what must not be stated is also not stated by "Bananas are
+// yellow.", and a citation can follow any text.
+func (l *loader) lintEmptyClaims(c placedCase) {
+	if len(c.Case.Claims) == 0 || c.Case.Expect != matrix.ExpectAnswer || c.node.lost("claims", anything) || c.node.lost("expect") {
+		return
+	}
+	cited := ""
+	for i, claim := range c.Case.Claims {
+		n, _ := c.node.find("claims", strconv.Itoa(i))
+		if len(claim.Any) > 0 || n.lost("any") || len(claim.Never)+len(claim.Cites) == 0 { // the last is a mistake of its own
+			return
+		}
+		if len(claim.Cites) > 0 {
+			cited = " with the right citation"
+		}
+	}
+	l.warn(c.node.place("claims"), "%s does not say what a right answer holds: \"Bananas are yellow.\" passes%s, so add a claim with any", c.name(), cited)
+}
 
 // lintWording checks a literal or /RE2/.
 func (l *loader) lintWording(n *node) {
