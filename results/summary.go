@@ -27,6 +27,7 @@ type Summary struct {
 	ByStage     []StageCount       `json:"by_stage"` // cases whose first defect is in the stage, in the order of stages
 	Recall      map[string]*Number `json:"recall"`   // by k, the mean over the cases with gold
 	RecallCases Share              `json:"recall_cases"`
+	Metrics     map[string]Mean    `json:"metrics"` // of the production ranking: hit@k, complete@k, precision@k, ndcg@k and mrr
 	Answers     AnswerTotals       `json:"answers"`
 	Totals      Totals             `json:"totals"`
 	Warnings    []string           `json:"warnings,omitempty"` // about the execution as a whole
@@ -81,6 +82,12 @@ type Share struct {
 	Total int `json:"total"`
 }
 
+// Mean is a mean over the cases that have a value, with how many of all cases these are.
+type Mean struct {
+	Mean *Number `json:"mean"`
+	Share
+}
+
 // AnswerTotals counts production's answers over all cases.
 type AnswerTotals struct {
 	Scored        int `json:"scored"`
@@ -92,7 +99,7 @@ type AnswerTotals struct {
 
 // Totals count calls and tokens. A token count is null where no call reported it, and the cost where it is not known.
 type Totals struct {
-	Calls      int    `json:"calls"`  // searches and generations that were made, retries among them
+	Calls      int    `json:"calls"`  // searches, and generations with every retry of them; embeddings, reranks and scans are not counted
 	Reused     int    `json:"reused"` // trials served by an identical call
 	Paid       int    `json:"paid"`   // generations that were asked of a generator outside of this process
 	TokensIn   *int64 `json:"tokens_in"`

@@ -231,14 +231,14 @@ func TestSummarise(t *testing.T) {
 		{Cell: "D/irrelevant", Status: matrix.StatusOK, Usage: matrix.Usage{InputTokens: ptr(5)}},
 	}
 	b.Evaluation.Retrieval.Gold = []verdict.GoldRank{{Source: "c08", Rank: ptr(3)}, {Source: "c08"}, {Source: "c09", Rank: ptr(1)}}
-	b.Evaluation.Retrieval.Metrics = []verdict.Metric{{Name: "recall@2", Value: "0.333333"}, {Name: "mrr", Value: "0.500000"}, {Name: "ndcg@10", Value: "NaN"}}
+	b.Evaluation.Retrieval.Metrics = []verdict.Metric{{Name: "recall@2", Value: "0.333333"}, {Name: "rr", Value: "0.500000"}, {Name: "ndcg@10", Value: "NaN"}}
 	b.Evaluation.Cells = []verdict.CellResult{{Cell: "A", Planned: 7, Scored: 3, Pass: 1, Unscored: 1, Failed: 1, NotRun: 2, Wilson95: []string{"0.06", "0.79"}}}
 	b.Evaluation.Checks = []verdict.Check{{Name: "corpus_hit", Result: matrix.Yes}}
 	s := Summarise(b.Evaluation, &b.Observations, "x.bundle")
 	if s.Totals.Calls != 1+3+2+1 || s.Totals.Reused != 1 || *s.Totals.TokensIn != 15 || s.Totals.TokensOut != nil {
 		t.Errorf("totals %+v", s.Totals)
 	}
-	if got, err := json.Marshal(s.Retrieval); err != nil || string(got) != `{"ranks":{"c08":3,"c08#2":null,"c09":1},"recall":{"2":0.3333},"metrics":{"mrr":0.5,"ndcg@10":null}}` {
+	if got, err := json.Marshal(s.Retrieval); err != nil || string(got) != `{"ranks":{"c08":3,"c08#2":null,"c09":1},"recall":{"2":0.3333},"metrics":{"ndcg@10":null,"rr":0.5}}` {
 		t.Errorf("retrieval %s, %v", got, err)
 	}
 	if c := s.Cells["A"]; c.Trials != 5 || c.Errors != 1 || c.NotRun != 2 {
@@ -249,7 +249,7 @@ func TestSummarise(t *testing.T) {
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	gold := func(at1, at2 float64) RetrievalSummary {
-		return RetrievalSummary{Ranks: map[string]*int{"x": nil}, Recall: map[string]*Number{"1": number(at1), "2": number(at2)}}
+		return RetrievalSummary{Ranks: map[string]*int{"x": nil}, Recall: map[string]*Number{"1": number(at1), "2": number(at2)}, Metrics: map[string]*Number{"rr": number(at1), "ndcg@2": nil}}
 	}
 	cell := map[matrix.CellID]CellSummary{"A": {Trials: 1, Scored: 1, Exact: true}, "D/closed-book": {NotRun: 1}}
 	s := Summary{Setup: Setup{Local: true}, Cases: []CaseSummary{
@@ -271,6 +271,9 @@ func TestTotal(t *testing.T) {
 	}
 	if *s.Recall["1"] != 0.6667 || *s.Recall["2"] != 0.6667 || s.RecallCases != (Share{Used: 3, Total: 4}) {
 		t.Errorf("recall %v over %+v", s.Recall, s.RecallCases)
+	}
+	if diff := cmp.Diff(map[string]Mean{"mrr": {Mean: number(0.6667), Share: Share{Used: 3, Total: 4}}}, s.Metrics); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
 	if s.Totals.Calls != 6 || s.Totals.Paid != 0 || *s.Totals.CostMicro != 0 || *s.Totals.TokensIn != 7 || s.Totals.TokensOut != nil {
 		t.Errorf("totals %+v", s.Totals)

@@ -15,12 +15,6 @@ const (
 	exitEnvironment = 5
 )
 
-// stageOrder is the order in which stages are judged.
-var stageOrder = []verdict.Stage{
-	verdict.StageFixture, verdict.StageAccess, verdict.StageIndex, verdict.StageEmbed, verdict.StageRetrieve,
-	verdict.StageRerank, verdict.StageAssemble, verdict.StagePrompt, verdict.StageGenerate, verdict.StageAbstain, verdict.StageSeam,
-}
-
 // Total makes every total of the cases. It may be called again after more cases were added.
 func (s *Summary) Total() {
 	s.Counts, s.Answers, s.Totals = Counts{Cases: len(s.Cases)}, AnswerTotals{}, Totals{}
@@ -38,6 +32,7 @@ func (s *Summary) Total() {
 	}
 	s.ByStage = s.byStage()
 	s.Recall, s.RecallCases = s.meanRecall()
+	s.Metrics = s.meanMetrics()
 	s.Setup.Runs, s.Setup.Generation = s.runs(), s.generation()
 	s.Exit = s.ExitCode()
 }
@@ -111,35 +106,12 @@ func (s *Summary) byStage() []StageCount {
 		}
 	}
 	counts := []StageCount{}
-	for _, stage := range stageOrder {
+	for _, stage := range verdict.Stages() {
 		if n := first[stage]; n > 0 {
 			counts = append(counts, StageCount{Stage: stage, Cases: n})
 		}
 	}
 	return counts
-}
-
-// meanRecall is over the cases with gold whose retrieval was observed; a case without gold has no recall at all.
-func (s *Summary) meanRecall() (map[string]*Number, Share) {
-	sums, counts, share := map[string]float64{}, map[string]int{}, Share{Total: len(s.Cases)}
-	for i := range s.Cases {
-		used := false
-		for k, v := range s.Cases[i].Retrieval.Recall {
-			if v != nil {
-				sums[k] += float64(*v)
-				counts[k]++
-				used = true
-			}
-		}
-		if used {
-			share.Used++
-		}
-	}
-	mean := make(map[string]*Number, len(sums))
-	for k, sum := range sums {
-		mean[k] = newNumber(sum / float64(counts[k]))
-	}
-	return mean, share
 }
 
 // runs lists the letters of the runs that some case made.
