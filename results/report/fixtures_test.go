@@ -33,6 +33,12 @@ func travelPolicy() *results.Summary {
 		}
 		if recall != nil {
 			c.Retrieval.Ranks["gold"] = rank
+			c.Retrieval.Metrics = map[string]*results.Number{
+				"rr": ptr(results.Number(0)), "ndcg@2": recall["2"], "hit@2": recall["2"], "complete@2": recall["2"], "precision@2": ptr(*recall["2"] / 2),
+			}
+			if rank != nil {
+				*c.Retrieval.Metrics["rr"] = 1 / results.Number(*rank)
+			}
 			c.Cells["B"] = results.CellSummary{Trials: 1, Scored: 1, Pass: 1, Exact: true}
 		}
 		if outcome == verdict.Pass {
@@ -190,7 +196,7 @@ func hostileSummary() *results.Summary {
 		c.Risk = matrix.RiskBlocking
 	}
 	s.Total()
-	s.Recall[hostile] = nil
+	s.Recall[hostile], s.Metrics["ndcg@"+hostile] = nil, results.Mean{Share: results.Share{Used: 1}}
 	s.ByStage = []results.StageCount{{Stage: hostile, Cases: 1}}
 	return s
 }

@@ -116,6 +116,9 @@ func (p *page) runCounts(s *results.Summary) {
 	if len(s.Recall) > 0 {
 		p.flow("  ", "   ", recallParts(s))
 	}
+	if parts := rankingParts(s); parts != nil {
+		p.flow("  ", "   ", parts)
+	}
 	if len(s.ByStage) > 0 {
 		stages := []string{"by stage"}
 		for _, b := range s.ByStage {
@@ -163,6 +166,34 @@ func recallParts(s *results.Summary) []string {
 		parts = append(parts, "@"+fit(k, 6)+" "+value)
 	}
 	return append(parts, fmt.Sprintf("(%d of %s, those with gold)", s.RecallCases.Used, counted(s.RecallCases.Total, "case", "cases")))
+}
+
+// rankingParts gives the other means of the production ranking. One that is over fewer cases than MRR says over how many.
+func rankingParts(s *results.Summary) []string {
+	mrr, ok := s.Metrics["mrr"]
+	if !ok {
+		return nil
+	}
+	parts := []string{"ranking "}
+	add := func(shown string, m results.Mean) {
+		value := "unknown"
+		if m.Mean != nil {
+			value = fraction(float64(*m.Mean))
+		}
+		if m.Used != mrr.Used {
+			value += " of " + thousands(m.Used)
+		}
+		parts = append(parts, shown+" "+value)
+	}
+	add("MRR", mrr)
+	for _, metric := range []struct{ name, shown string }{{"ndcg@", "nDCG@"}, {"hit@", "hit@"}, {"complete@", "complete@"}, {"precision@", "precision@"}} {
+		for _, name := range slices.Sorted(maps.Keys(s.Metrics)) {
+			if k, ok := strings.CutPrefix(name, metric.name); ok {
+				add(metric.shown+fit(k, 6), s.Metrics[name])
+			}
+		}
+	}
+	return append(parts, "("+counted(mrr.Used, "case", "cases")+" with gold)")
 }
 
 // runEnd says what it cost, where it is, what it does to the exit code and what to do next.

@@ -12,13 +12,12 @@ import (
 const (
 	manyCases     = 60 // from here on passing cases are counted and not listed
 	maxIDWidth    = 36
-	maxLabelWidth = 30 // a longer label moves the text of its own line only
+	maxLabelWidth = 30 // the text of a longer label stands below it
 )
 
 // row is one case, or one further defect of it.
 type row struct {
 	mark, id, label, text string
-	loose                 bool     // its text stands behind its label, whatever the column is: of a case that passes
 	shorter               []string // what stands for the text where that does not fit: the first of them that does
 }
 
@@ -31,21 +30,18 @@ func (p *page) cases(s *results.Summary, all bool) {
 			hidden++
 			continue
 		}
-		rows = append(rows, caseRows(c)...)
+		rows = append(rows, caseRows(c, s.Setup.Budget)...)
 	}
 	idWidth, labelWidth := 0, 0
 	for _, r := range rows {
-		if r.text == "" { // of a case that passes: it takes no part in the columns
-			continue
-		}
-		if n := columns(r.id); n <= maxIDWidth {
+		// A name with nothing behind it takes no part in the columns.
+		if n := columns(r.id); n <= maxIDWidth && r.label+r.text != "" {
 			idWidth = max(idWidth, n)
 		}
-		if !r.loose {
-			labelWidth = max(labelWidth, columns(r.label))
+		if n := columns(r.label); n <= maxLabelWidth {
+			labelWidth = max(labelWidth, n)
 		}
 	}
-	labelWidth = min(labelWidth, maxLabelWidth)
 	for _, r := range rows {
 		p.caseRow(r, idWidth, labelWidth, all)
 	}
@@ -55,64 +51,46 @@ func (p *page) cases(s *results.Summary, all bool) {
 }
 
 // caseRow draws one row. Its text takes one line and ends in "…" where there is more of it, unless whole is set: a table whose
-// rows have as many lines as they like is hard to read, and explain tells all of it. An id or a label is never cut for it. A
-// text that does not fit first loses what can be done without, then its place in the column.
+// rows have as many lines as they like is hard to read, and explain tells all of it. Nothing leaves its column: a text that does
+// not fit loses what can be done without, and what stands behind a long id or label, which are never cut, begins a line. A text
+// without a label stands where labels do.
 func (p *page) caseRow(r row, idWidth, labelWidth int, whole bool) {
 	head := "  " + p.mark(r.mark) + " "
-	if r.loose {
-		labelWidth = columns(r.label)
-	}
-	switch {
-	case r.text == "" && 4+columns(r.id)+2+columns(r.label) <= p.width:
-		p.line(head + pad(r.id, idWidth) + "  " + r.label)
-		return
-	case columns(r.id) > idWidth:
+	if columns(r.id) > idWidth || r.label+r.text == "" {
 		p.line(head + r.id)
 		if r.label+r.text == "" {
 			return
 		}
 		head, r.id = "    ", ""
 	}
-	room := p.width - (4 + idWidth + 2 + max(labelWidth, columns(r.label)) + 2)
-	if labelWidth == 0 && r.label == "" {
-		room += 2
-	}
-	if !whole && columns(Safe(r.text)) > room {
-		var aligned bool
-		if r.text, aligned = fitting(append([]string{r.text}, r.shorter...), room, labelWidth-columns(r.label)); !aligned {
-			room, labelWidth = room+labelWidth-columns(r.label), columns(r.label)
-		}
-	}
 	head += pad(r.id, idWidth) + "  "
-	if labelWidth > 0 || r.label != "" {
-		head += pad(r.label, labelWidth) + "  "
-	}
-	indent := p.width - room
-	lines := []string{""}
-	switch {
-	case r.text == "":
-	case room >= 24:
-		lines = cell(r.text, room, whole)
-	default:
-		lines, indent = append(lines, cell(r.text, p.width-8, whole)...), 8
-	}
-	p.line(head + lines[0])
-	for _, line := range lines[1:] {
-		p.line(spaces(indent) + line)
-	}
-}
-
-// fitting returns the first of some texts that fits into so many columns, else the first that fits with more of them, which
-// moves it out of its column; else the last one, which is to be cut.
-func fitting(texts []string, room, more int) (text string, aligned bool) {
-	for _, extra := range []int{0, max(more, 0)} {
-		for _, text := range texts {
-			if columns(Safe(text)) <= room+extra {
-				return text, extra == 0
-			}
+	indent := 4 + idWidth + 2
+	if r.label != "" {
+		head, indent = head+pad(r.label, labelWidth)+"  ", indent+labelWidth+2
+		if columns(r.label) > labelWidth && r.text != "" {
+			p.line(head)
+			head = spaces(indent)
 		}
 	}
-	return texts[len(texts)-1], true
+	const narrow = 24 // columns that hold no sentence
+	if p.width-indent < narrow && r.text != "" {
+		indent = 8
+		if strings.TrimSpace(head) != "" {
+			p.line(head)
+		}
+		head = spaces(indent)
+	}
+	text, room := r.text, p.width-indent
+	for _, shorter := range r.shorter {
+		if whole || columns(Safe(text)) <= room {
+			break
+		}
+		text = shorter
+	}
+	for _, line := range cell(text, room, whole) {
+		p.line(head + line)
+		head = spaces(indent)
+	}
 }
 
 // cell wraps untrusted text, or cuts it between words to one line.
@@ -132,18 +110,24 @@ func cell(text string, width int, whole bool) []string {
 	return []string{first + " …"}
 }
 
-func caseRows(c *results.CaseSummary) []row {
+// caseRows makes the rows of a case. Budget is what the head of the page says of it.
+func caseRows(c *results.CaseSummary, budget string) []row {
 	first := row{mark: outcomeMark(c.Outcome), id: Safe(c.ID), label: outcomeLabel(c.Outcome, c.Qualifier)}
-	short, _, _ := strings.Cut(c.Summary, "; gold context ") // which B counts, too
+	both := counts(c, true, matrix.CellA, matrix.CellB)
 	switch c.Outcome {
 	case verdict.Pass:
-		first.text, first.loose = joined(counts(c, matrix.CellA), noted(c)), true
+		first.text = joined(counts(c, true, matrix.CellA), noted(c))
 	case verdict.Fail:
-		first.text = joined(counts(c, matrix.CellA, matrix.CellB), c.Summary)
-		first.shorter = []string{joined(counts(c, matrix.CellA, matrix.CellB), short), joined(counts(c, matrix.CellA), short)}
+		short, _, _ := strings.Cut(c.Summary, "; gold context ") // which B counts, too
+		terse := strings.NewReplacer("the budget of "+budget, "the budget", "packed at position ", "packed at ").Replace(short)
+		first.text = joined(both, c.Summary)
+		first.shorter = []string{
+			joined(both, short), joined(counts(c, true, matrix.CellA), short),
+			joined(counts(c, false, matrix.CellA, matrix.CellB), short), joined(counts(c, false, matrix.CellA, matrix.CellB), terse),
+		}
 	default: // the label does not say why, so this comes first
-		first.text = joined(c.Summary, counts(c, matrix.CellA, matrix.CellB))
-		first.shorter = []string{joined(c.Summary, counts(c, matrix.CellA)), c.Summary}
+		first.text = joined(c.Summary, both)
+		first.shorter = []string{joined(c.Summary, counts(c, true, matrix.CellA)), joined(c.Summary, counts(c, false, matrix.CellA, matrix.CellB)), c.Summary}
 	}
 	if len(c.Defects) == 0 {
 		return []row{first}
@@ -151,7 +135,7 @@ func caseRows(c *results.CaseSummary) []row {
 	first.label = fit(c.Defects[0].Name(), maxName)
 	rows := []row{first}
 	for _, d := range c.Defects[1:] {
-		also := row{mark: " ", label: "and " + fit(d.Name(), maxName)}
+		also := row{mark: " ", id: "and", label: fit(d.Name(), maxName)}
 		if len(d.Evidence) > 0 {
 			also.text = d.Evidence[0]
 		}
@@ -160,12 +144,16 @@ func caseRows(c *results.CaseSummary) []row {
 	return rows
 }
 
-// counts is what a stochastic case rests on; a deterministic one has nothing to count.
-func counts(c *results.CaseSummary, cells ...matrix.CellID) string {
+// counts is what a stochastic case rests on, with intervals or without; a deterministic one has nothing to count.
+func counts(c *results.CaseSummary, intervals bool, cells ...matrix.CellID) string {
 	var parts []string
 	for _, id := range cells {
 		if cell, ok := c.Cells[id]; ok && cell.Scored > 0 && !cell.Exact {
-			parts = append(parts, string(id)+" "+ratio(cell.Pass, cell.Scored, false, cell.Wilson95))
+			bounds := cell.Wilson95
+			if !intervals {
+				bounds = nil
+			}
+			parts = append(parts, string(id)+" "+ratio(cell.Pass, cell.Scored, false, bounds))
 		}
 	}
 	return strings.Join(parts, ", ")
