@@ -80,7 +80,7 @@ type Retrieval struct {
 	Mode           string     `json:"mode"`
 	K              int        `json:"k"`
 	Depth          int        `json:"depth"`
-	Filter         Filter     `json:"filter,omitempty"` // resolved for the asker
+	Filter         Filter     `json:"filters_effective,omitempty"` // resolved for the asker
 	Threshold      *Decimal   `json:"threshold,omitempty"`
 	Exact          bool       `json:"exact"`
 	EmbedModel     string     `json:"embed_model,omitempty"`
@@ -123,6 +123,8 @@ type Packed struct {
 	ID       string   `json:"id"`
 	Source   string   `json:"source,omitempty"`
 	Revision string   `json:"revision,omitempty"`
+	Rank     int      `json:"rank,omitempty"`  // among the items that the retrieval kept
+	Score    *Decimal `json:"score,omitempty"` // there
 	Text     Text     `json:"text"`
 	Units    int      `json:"units"` // words or tokens it takes, in the unit of the budget
 	Access   []string `json:"access,omitempty"`

@@ -119,7 +119,8 @@ type PlannedCell struct {
 	Expect    Expectation `json:"expect,omitempty"`
 	Repeats   int         `json:"repeats"`
 	Condition string      `json:"condition,omitempty"` // run only where it holds; "" means always
-	Settings  string      `json:"settings"`            // digest of prompt templates and generation settings
+	Item      int         `json:"item,omitempty"`      // of drop-span: the required item that is left out, from 1
+	Settings  string      `json:"settings"`            // digest of model, prompt, generation settings and checks
 }
 
 // PlannedSearch is one retrieval of C; the first, C itself, also serves A.
@@ -144,11 +145,15 @@ func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
 		return nil, fmt.Errorf("case %q: %w", c.ID, err)
 	}
 	settings, err := Digest(struct {
-		Prompt   Prompt
-		Generate Generate
-		Refusal  []string
-		Faults   *Faults
-	}{e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Refusal, e.Pipeline.Faults})
+		Generator *Backend
+		Prompt    Prompt
+		Generate  Generate
+		Faults    *Faults
+		Tokenizer string
+		Refusal   []string
+		Claims    []Claim
+		Expect    Expect
+	}{e.Backends.Generator, e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Faults, e.Pipeline.Assemble.Tokenizer, e.Pipeline.Refusal, c.Claims, c.Expect})
 	if err != nil {
 		return nil, fmt.Errorf("settings of experiment %q: %w", e.Name, err)
 	}
@@ -196,7 +201,7 @@ func expandVariant(variant string, c *Case) []PlannedCell {
 			}
 			cells = append(cells, PlannedCell{
 				Cell: cell(subject), Base: CellB, Expect: expect, Condition: IfGoldOffered,
-				Change: fmt.Sprintf("required item %d is left out", i+1),
+				Change: fmt.Sprintf("required item %d is left out", i+1), Item: i + 1,
 			})
 		}
 	case WithSuperseded, WithDistractor:

@@ -54,7 +54,7 @@ func (r *caseRun) assemble(c *matrix.Retrieval) ([]matrix.Packed, []matrix.Dropp
 		if settings.Dedupe != "none" {
 			seen[duplicateKey(settings.Dedupe, h)] = h.ID
 		}
-		item := matrix.Packed{ID: h.ID, Source: h.Source, Revision: h.Revision, Text: h.Text, Access: h.Access}
+		item := matrix.Packed{ID: h.ID, Source: h.Source, Revision: h.Revision, Rank: i + 1, Score: h.Score, Text: h.Text, Access: h.Access}
 		if faults.Cut > 0 && len([]rune(h.Text.Value)) > faults.Cut {
 			item.Text, item.Cut = matrix.NewText(string([]rune(h.Text.Value)[:faults.Cut])), true
 		}
@@ -172,8 +172,7 @@ func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (
 	case "": // B
 		return gold, "", ""
 	case matrix.DropSpan:
-		at := r.dropped(cell.Cell)
-		return numbered(slices.Delete(slices.Clone(gold), at, at+1)), "", ""
+		return numbered(slices.Delete(slices.Clone(gold), cell.Item-1, cell.Item)), "", ""
 	case matrix.WithSuperseded, matrix.WithDistractor:
 		d, ok := r.distractor(cell.Cell.Subject())
 		if !ok {
@@ -197,23 +196,10 @@ func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (
 		reversed := slices.Clone(production)
 		slices.Reverse(reversed)
 		return numbered(reversed), "", ""
-	default: // closed-book
+	case matrix.ClosedBook:
 		return numbered(nil), "", ""
 	}
-}
-
-// dropped returns which requirement a drop-span cell leaves out: the drop-span cells stand in the order of the contract.
-func (r *caseRun) dropped(cell matrix.CellID) int {
-	at := -1
-	for _, c := range r.plan.Cells {
-		if c.Cell.Variant() == matrix.DropSpan {
-			at++
-		}
-		if c.Cell == cell {
-			break
-		}
-	}
-	return at
+	return nil, "", fmt.Sprintf("variant %q is not known", cell.Cell.Variant())
 }
 
 func (r *caseRun) distractor(source string) (matrix.Packed, bool) {

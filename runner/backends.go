@@ -45,7 +45,7 @@ func open(ctx context.Context, l *experiments.Loaded, o Options) (_ *backends, e
 		if err != nil {
 			return nil, err
 		}
-		b.embedder = adapters.WrapEmbedder(embedder, policy(e.Limits))
+		b.embedder = adapters.WrapEmbedder(embedder, policy(e.Limits, spec.Adapter))
 		if b.embedderInfo, err = b.embedder.Describe(ctx); err != nil {
 			return nil, fmt.Errorf("asking the embedder what it is: %w", err)
 		}
@@ -60,15 +60,16 @@ func open(ctx context.Context, l *experiments.Loaded, o Options) (_ *backends, e
 	if err != nil {
 		return nil, err
 	}
-	b.store = adapters.WrapStore(store, policy(e.Limits))
+	b.store = adapters.WrapStore(store, policy(e.Limits, spec.Adapter))
 	if b.storeInfo, err = b.store.Describe(ctx); err != nil {
 		return nil, fmt.Errorf("asking the store what it is: %w", err)
 	}
-	generator, err := o.Registry.Generator(ctx, e.Backends.Generator.Adapter, config(e.Backends.Generator))
+	spec = e.Backends.Generator
+	generator, err := o.Registry.Generator(ctx, spec.Adapter, config(spec))
 	if err != nil {
 		return nil, err
 	}
-	b.generator = adapters.WrapGenerator(generator, policy(e.Limits))
+	b.generator = adapters.WrapGenerator(generator, policy(e.Limits, spec.Adapter))
 	if b.generatorInfo, err = b.generator.Describe(ctx); err != nil {
 		return nil, fmt.Errorf("asking the generator what it is: %w", err)
 	}
@@ -77,7 +78,7 @@ func open(ctx context.Context, l *experiments.Loaded, o Options) (_ *backends, e
 		if err != nil {
 			return nil, err
 		}
-		b.reranker = adapters.WrapReranker(reranker, policy(e.Limits))
+		b.reranker = adapters.WrapReranker(reranker, policy(e.Limits, spec.Adapter))
 		if b.rerankerInfo, err = b.reranker.Describe(ctx); err != nil {
 			return nil, fmt.Errorf("asking the reranker what it is: %w", err)
 		}
@@ -86,8 +87,8 @@ func open(ctx context.Context, l *experiments.Loaded, o Options) (_ *backends, e
 }
 
 // policy turns the experiment's limits into a fresh policy: each backend has a rate and slots of its own.
-func policy(l matrix.Limits) adapters.Policy {
-	p := adapters.Policy{Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency), OnAttempt: attempt}
+func policy(l matrix.Limits, adapter string) adapters.Policy {
+	p := adapters.Policy{Name: adapter, Redact: adapters.NewRedactor(), Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency), OnAttempt: attempt}
 	if l.RequestsPerMinute > 0 {
 		p.Limiter = rate.NewLimiter(rate.Limit(float64(l.RequestsPerMinute)/60), 1)
 	}
@@ -131,7 +132,7 @@ func (c corpus) Items(ctx context.Context) iter.Seq2[adapters.Item, error] {
 	}
 }
 
-// condition turns a resolved filter into the store's form.
+// conditions turns a resolved filter into the store's form.
 func conditions(f matrix.Filter) []adapters.Condition {
 	out := make([]adapters.Condition, 0, len(f))
 	for _, c := range f {

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -186,7 +187,7 @@ func TestWordIsHeld(t *testing.T) {
 	t.Parallel()
 	n := 0
 	var mu sync.Mutex
-	registry, _ := watched(t, func(string, int64) string {
+	registry, asked := watched(t, func(string, int64) string {
 		mu.Lock()
 		defer mu.Unlock()
 		n++
@@ -201,8 +202,35 @@ func TestWordIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if kept := len(b.Observations.Trials) - notRun(b); kept != len(asked.prompts) {
+		t.Errorf("%d answers were given, %d are kept", len(asked.prompts), kept)
+	}
+	journal, err := results.ReadJournal(b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	announced := map[string]bool{}
+	for _, r := range journal.Records {
+		if name := fmt.Sprintf("%s/%d", r.CallKey, r.Attempt); r.Type == "intent" {
+			if announced[name] {
+				t.Errorf("call %s is announced twice", name)
+			}
+			announced[name] = true
+		}
+	}
 	if len(summary.Warnings) != 1 || b.Plan.Deterministic || b.Plan.Cells[0].Repeats != 5 || b.Pins.Generator.DeterministicObserved != matrix.No || !b.Pins.Generator.DeterministicDeclared {
 		t.Errorf("warnings %q, plan deterministic %t with %d repeats, observed %q", summary.Warnings, b.Plan.Deterministic, b.Plan.Cells[0].Repeats, b.Pins.Generator.DeterministicObserved)
+	}
+}
+
+// TestSweepHasOneBudget: the limit of calls is one for all points.
+func TestSweepHasOneBudget(t *testing.T) {
+	t.Parallel()
+	registry, _ := watched(t, nil)
+	loaded := written(t, fees+"\nlimits: {calls: 9, concurrency: 1}\n")
+	_, err := runner.Sweep(t.Context(), loaded, runner.Options{Registry: registry, CacheDir: t.TempDir()}, runner.Grid{K: []int{1, 2, 3}, Budgets: []matrix.Budget{{}}})
+	if !errors.Is(err, runner.ErrBudget) {
+		t.Errorf("want the budget used up, got %v", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -30,9 +29,11 @@ type caseRun struct {
 	queryTemplate *matrix.Template // nil: the question is searched for as it is typed
 	prompter      *matrix.Prompter
 
-	vectors map[string]queryVector
-	calls   map[string]matrix.Call
-	inputs  []string // input digest of each trial
+	vectors  map[string]queryVector
+	calls    map[string]matrix.Call
+	inputs   []string // input digest of each trial
+	controls int      // calls of the rerank control so far
+	before   seen     // calls of the same case that were made already
 }
 
 type queryVector struct {
@@ -40,9 +41,38 @@ type queryVector struct {
 	model  string
 }
 
-// observe runs the matrix of one case. The error is one of the work, never of a call.
-func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan, recorder Recorder) (*matrix.Observations, error) {
-	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, vectors: map[string]queryVector{}, calls: map[string]matrix.Call{}}
+// seen is what was observed of a case under a smaller plan; its calls are not made again.
+type seen struct{ *matrix.Observations }
+
+func (s seen) known() bool { return s.Observations != nil }
+
+func (s seen) retrieval(key string) *matrix.Retrieval {
+	if s.known() {
+		for i := range s.Retrievals {
+			if s.Retrievals[i].CallKey == key {
+				return &s.Retrievals[i]
+			}
+		}
+	}
+	return nil
+}
+
+// trial returns a trial that was asked under this key itself.
+func (s seen) trial(key string) *matrix.Trial {
+	if s.known() {
+		for i := range s.Trials {
+			if t := &s.Trials[i]; t.CallKey == key && t.SameAs == "" && !t.Cached && t.Status != matrix.StatusNotRun {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// observe runs the matrix of one case. What was observed before under a smaller plan is kept. The error is one of the work,
+// never of a call.
+func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan, recorder Recorder, before *matrix.Observations) (*matrix.Observations, error) {
+	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, before: seen{before}, vectors: map[string]queryVector{}, calls: map[string]matrix.Call{}}
 	if err := r.templates(); err != nil {
 		return nil, err
 	}
@@ -55,7 +85,9 @@ func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan
 		r.obs.Store.Error = callError(s.presence.err)
 	}
 	var err error
-	if r.obs.Store.Embed, err = s.forCase(ctx, s.identity, r.obs.Store.Gold); err != nil {
+	if before != nil {
+		r.obs.Store.Embed = before.Store.Embed
+	} else if r.obs.Store.Embed, err = s.forCase(ctx, s.identity, r.obs.Store.Gold); err != nil {
 		return nil, err
 	}
 	production, err := r.retrieve(ctx, r.production())
@@ -152,19 +184,4 @@ func (s *session) evaluate(c *matrix.Case, plan *matrix.Plan, obs *matrix.Observ
 	}
 	evaluation, err := verdict.Evaluate(s.experiment, c, plan, obs, &features)
 	return features, evaluation, err
-}
-
-func wordCosine(a, b map[string]float64) float64 {
-	var dot, na, nb float64
-	for w, n := range a {
-		dot += n * b[w]
-		na += n * n
-	}
-	for _, n := range b {
-		nb += n * n
-	}
-	if na == 0 || nb == 0 {
-		return 0
-	}
-	return dot / math.Sqrt(na*nb)
 }

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,12 +52,19 @@ func (r *caseRun) trials(ctx context.Context) error {
 			case r.plan.Deterministic && cell.Cell != matrix.CellAgain && first[r.inputs[i]] != "":
 				r.obs.Trials[i].SameAs = first[r.inputs[i]]
 				copies[i] = r.byKey(first[r.inputs[i]])
+			case r.before.trial(t.CallKey) != nil:
+				known := r.before.trial(t.CallKey)
+				copyAnswer(&r.obs.Trials[i], known)
+				kept := &r.obs.Trials[i]
+				kept.RequestID, kept.At, kept.LatencyMS, kept.Attempts = known.RequestID, known.At, known.LatencyMS, known.Attempts
 			default:
 				first[r.inputs[i]] = t.CallKey
 				todo = append(todo, i)
 			}
 		}
 	}
+	// By repetition, so that A and B stand side by side in time and a provider that changes meanwhile changes both.
+	slices.SortStableFunc(todo, func(a, b int) int { return r.obs.Trials[a].Rep - r.obs.Trials[b].Rep })
 	group, callCtx := errgroup.WithContext(ctx)
 	group.SetLimit(r.experiment.Limits.Concurrency)
 	for _, i := range todo {
@@ -157,7 +166,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 		record(t, response)
 	}
 	r.progress.generated()
-	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(t.Answer.Value), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
+	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(response.Text), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
 }
 
 // record copies a response into the trial.
@@ -205,4 +214,19 @@ func wordCounts(s string) map[string]float64 {
 		counts[w]++
 	}
 	return counts
+}
+
+func wordCosine(a, b map[string]float64) float64 {
+	var dot, na, nb float64
+	for w, n := range a {
+		dot += n * b[w]
+		na += n * n
+	}
+	for _, n := range b {
+		nb += n * n
+	}
+	if na == 0 || nb == 0 {
+		return 0
+	}
+	return dot / math.Sqrt(na*nb)
 }

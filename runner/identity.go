@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -41,6 +42,9 @@ func (s *session) identify(ctx context.Context, p *presence) (*identity, error) 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	if errors.Is(err, ErrBudget) {
+		return nil, err
+	}
 	if err != nil {
 		id.facts.Error = callError(err)
 		return id, nil
@@ -69,8 +73,8 @@ func (s *session) forCase(ctx context.Context, id *identity, gold []matrix.GoldF
 	more := slices.DeleteFunc(held, func(h string) bool { return id.known[h] })
 	extra, err := s.compare(ctx, more, true)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		if ctx.Err() != nil || errors.Is(err, ErrBudget) {
+			return nil, errors.Join(ctx.Err(), err)
 		}
 		facts.Error, facts.BehaviourObserved = callError(err), false
 		return &facts, nil
@@ -107,7 +111,7 @@ func (s *session) compare(ctx context.Context, ids []string, gold bool) ([]matri
 	for i := range items {
 		texts[i] = items[i].Text
 	}
-	passage, err := s.embedder.Embed(ctx, adapters.EmbedRequest{Texts: texts, Purpose: adapters.ForPassage})
+	passage, err := s.embed(ctx, texts, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -133,10 +137,18 @@ func (s *session) compare(ctx context.Context, ids []string, gold bool) ([]matri
 	return out, nil
 }
 
+// embed embeds stored texts afresh. It counts against the limit of calls like any other call.
+func (s *session) embed(ctx context.Context, texts []string, prefix *string) (adapters.EmbedResponse, error) {
+	if err := s.spend(); err != nil {
+		return adapters.EmbedResponse{}, err
+	}
+	return s.embedder.Embed(ctx, adapters.EmbedRequest{Texts: texts, Purpose: adapters.ForPassage, Prefix: prefix})
+}
+
 // explain looks for what a stored vector is instead: the text under another prefix, or another item's text.
 func (s *session) explain(ctx context.Context, item adapters.Item, v *matrix.EmbedSample) error {
 	with := func(prefix string) (*matrix.Decimal, error) {
-		r, err := s.embedder.Embed(ctx, adapters.EmbedRequest{Texts: []string{item.Text}, Purpose: adapters.ForPassage, Prefix: &prefix})
+		r, err := s.embed(ctx, []string{item.Text}, &prefix)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +176,7 @@ func (s *session) explain(ctx context.Context, item adapters.Item, v *matrix.Emb
 // findOwner asks the store which item carries the vector that this text should have; if that item's text in turn explains
 // the vector stored here, the two were swapped.
 func (s *session) findOwner(ctx context.Context, item adapters.Item, v *matrix.EmbedSample) error {
-	fresh, err := s.embedder.Embed(ctx, adapters.EmbedRequest{Texts: []string{item.Text}, Purpose: adapters.ForPassage})
+	fresh, err := s.embed(ctx, []string{item.Text}, nil)
 	if err != nil {
 		return err
 	}
@@ -176,7 +188,7 @@ func (s *session) findOwner(ctx context.Context, item adapters.Item, v *matrix.E
 		if h.ID == item.ID || h.Text == item.Text {
 			continue
 		}
-		other, err := s.embedder.Embed(ctx, adapters.EmbedRequest{Texts: []string{h.Text}, Purpose: adapters.ForPassage})
+		other, err := s.embed(ctx, []string{h.Text}, nil)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -57,6 +56,7 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 	call := matrix.Call{Case: r.plan.CaseDigest, Cell: s.cell, Step: "retrieve", Rep: 1, Provider: r.experiment.Backends.Store.Adapter, Model: s.model}
 	var err error
 	if call.Input, err = matrix.Digest(struct {
+		Store            *matrix.Backend
 		Query, Mode      string
 		Filter           matrix.Filter
 		Threshold        *matrix.Decimal
@@ -64,13 +64,16 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 		Depth            int
 		Model, QueryBase string
 		Prefix           *string
-	}{s.query, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix}); err != nil {
+	}{r.experiment.Backends.Store, s.query, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix}); err != nil {
 		return out, err
 	}
 	if out.CallKey, err = call.Key(); err != nil {
 		return out, err
 	}
-	callCtx, journal, err := r.begin(ctx, call, out.CallKey, !r.store.Capabilities().Local)
+	if known := r.before.retrieval(out.CallKey); known != nil {
+		return *known, nil
+	}
+	callCtx, journal, err := r.begin(ctx, call, out.CallKey, !r.retrievesLocally(s))
 	if err != nil {
 		return out, err
 	}
@@ -92,6 +95,12 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 	}
 	out.LatencyMS = time.Since(started).Milliseconds()
 	return out, journal.end(results.Outcome{Status: out.Status, Error: out.Error, LatencyMS: out.LatencyMS})
+}
+
+// retrievesLocally reports whether a retrieval leaves this process for nobody.
+func (r *caseRun) retrievesLocally(s search) bool {
+	return r.store.Capabilities().Local && (s.mode == matrix.ModeKeyword || r.embedderInfo.Local) &&
+		(s.cell != matrix.CellC || r.experiment.Pipeline.Rerank == nil || r.rerankerInfo.Local)
 }
 
 // recordHits copies a ranking; texts are kept near the cutoff.
@@ -295,6 +304,10 @@ func (r *caseRun) controlFilter(ctx context.Context, s search) error {
 	if len(filter) == 0 {
 		return nil // a filter that only excludes is not emptied by an unknown value
 	}
+	if r.before.known() && r.before.Store.FilterControl != nil {
+		r.obs.Store.FilterControl = r.before.Store.FilterControl
+		return nil
+	}
 	s.filter = nil
 	for _, c := range filter {
 		s.filter = append(s.filter, matrix.Condition{Field: c.Field, AnyOf: []string{impossible}})
@@ -318,11 +331,19 @@ func (r *caseRun) controlRerank(ctx context.Context) error {
 	if len(c.Reranked) == 0 {
 		return nil
 	}
+	if r.before.known() && r.before.Store.RerankControl != nil {
+		r.obs.Store.RerankControl = r.before.Store.RerankControl
+		return nil
+	}
 	control := &matrix.RerankControl{}
 	r.obs.Store.RerankControl = control
 	fail := func(err error) error {
-		if ctx.Err() != nil {
+		var work *workError
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.As(err, &work):
+			return work.err // the budget is used up, or the journal cannot be written: not a finding about the reranker
 		}
 		control.Error = callError(err)
 		return nil
@@ -356,11 +377,36 @@ func (r *caseRun) controlRerank(ctx context.Context) error {
 	return nil
 }
 
-// rerankScores returns one score for each document, in order.
+// rerankScores returns one score for each document, in order. It is a call like any other, with a journal and a budget.
 func (r *caseRun) rerankScores(ctx context.Context, query string, documents []string) ([]float64, error) {
-	response, err := r.reranker.Rerank(ctx, adapters.RerankRequest{Query: query, Documents: documents})
+	r.controls++
+	call := matrix.Call{Case: r.plan.CaseDigest, Cell: matrix.ControlRerank, Step: "rerank", Rep: r.controls, Provider: r.experiment.Backends.Reranker.Adapter, Model: r.rerankerInfo.Model}
+	var err error
+	if call.Input, err = matrix.Digest(struct {
+		Reranker  *matrix.Backend
+		Query     string
+		Documents []string
+	}{r.experiment.Backends.Reranker, query, documents}); err != nil {
+		return nil, err
+	}
+	key, err := call.Key()
 	if err != nil {
 		return nil, err
+	}
+	callCtx, journal, err := r.begin(ctx, call, key, !r.rerankerInfo.Local)
+	if err != nil {
+		return nil, &workError{err}
+	}
+	response, failure := r.reranker.Rerank(callCtx, adapters.RerankRequest{Query: query, Documents: documents})
+	outcome := results.Outcome{Status: matrix.StatusOK}
+	if failure != nil {
+		outcome.Status, outcome.Error = matrix.StatusError, callError(failure)
+	}
+	if err := journal.end(outcome); err != nil {
+		return nil, &workError{err}
+	}
+	if failure != nil {
+		return nil, failure
 	}
 	scores := make([]float64, len(documents))
 	seen := 0
@@ -376,24 +422,9 @@ func (r *caseRun) rerankScores(ctx context.Context, query string, documents []st
 	return scores, nil
 }
 
-// isGold reports whether an item serves a requirement: it holds the span of an alternative and is its item, or has the body
-// of the gold text, or the store has no item of that source at all.
+// isGold reports whether an item serves a requirement, as the evaluator will see it.
 func (r *caseRun) isGold(requirement int, id, source, revision string, text matrix.Text) bool {
-	for i := range r.obs.Store.Gold {
-		g := &r.obs.Store.Gold[i]
-		if g.Requirement != requirement {
-			continue
-		}
-		want := r.c.Evidence.Required[requirement].AnyOf[g.Alternative]
-		if verdict.Stale(want, revision) {
-			continue
-		}
-		holds := slices.Contains(g.Exact, id) || slices.Contains(g.Folded, id) || want.Span != "" && strings.Contains(text.Value, want.Span)
-		if holds && (want.Source == id || want.Source == source || slices.Contains(verdict.Moved(g, want), id) || verdict.SameBody(g, text)) {
-			return true
-		}
-	}
-	return false
+	return verdict.Serves(r.c, &r.obs.Store, requirement, id, source, revision, text)
 }
 
 func (r *caseRun) isAnyGold(id, source, revision string, text matrix.Text) bool {
@@ -404,3 +435,9 @@ func (r *caseRun) isAnyGold(id, source, revision string, text matrix.Text) bool 
 	}
 	return false
 }
+
+// workError marks an error of the work itself among those of a backend.
+type workError struct{ err error }
+
+func (e *workError) Error() string { return e.err.Error() }
+func (e *workError) Unwrap() error { return e.err }

@@ -38,13 +38,18 @@ type session struct {
 	count      counter
 	now        func() time.Time
 	progress   *Progress
-	spent      atomic.Int64
+	spent      *atomic.Int64 // calls, over all sessions that share the budget
 
 	deterministic bool
 	observed      matrix.Answer // whether the generator's word holds
 
-	mu       sync.Mutex
-	warnings []string
+	notes *notes
+}
+
+// notes are warnings about the run as a whole.
+type notes struct {
+	mu   sync.Mutex
+	list []string
 }
 
 // Run runs every case of the experiment and seals one bundle for each. The summary lists the cases that were sealed, in
@@ -61,7 +66,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
-	summary := s.newSummary(execution.ID())
+	summary := results.NewSummary(execution.ID(), s.experiment)
 	summary.Bundles, summary.Planned = execution.Dir(), len(l.Cases)
 	cases := make([]*results.CaseSummary, len(l.Cases))
 	runErr := s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
@@ -77,10 +82,10 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 			summary.Cases = append(summary.Cases, *c)
 		}
 	}
-	summary.Warnings = append(summary.Warnings, s.warnings...)
+	summary.Warnings = append(summary.Warnings, s.notes.list...)
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
-	return summary, errors.Join(runErr, execution.Finish(*summary))
+	return &summary, errors.Join(runErr, execution.Finish(summary))
 }
 
 // whyStopped says in one word what ended a run early, "" where nothing did.
@@ -112,7 +117,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options) (_ *session, e
 	if err != nil {
 		return nil, err
 	}
-	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown}
+	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, spent: new(atomic.Int64), notes: &notes{}}
 	s.deterministic = b.generatorInfo.Deterministic
 	defer func() {
 		if err != nil {
@@ -197,19 +202,20 @@ func (s *session) runCase(ctx context.Context, execution *results.Execution, lc 
 	if err := writer.Plan(plan); err != nil {
 		return nil, err
 	}
-	observations, err := s.observe(ctx, c, plan, writer)
+	observations, err := s.observe(ctx, c, plan, writer, nil)
 	if err != nil {
 		return nil, err
 	}
 	if hold && s.broke(observations) {
-		// The generator gave two answers to one request: from here on it is repeated like any stochastic one.
-		if plan, err = s.plan(c, false); err != nil {
+		// The generator gave two answers to one request: from here on it is repeated like any stochastic one. What it has said
+		// so far is kept, the two answers among it.
+		if plan, err = s.plan(c, true); err != nil {
 			return nil, err
 		}
 		if err := writer.Plan(plan); err != nil {
 			return nil, err
 		}
-		if observations, err = s.observe(ctx, c, plan, writer); err != nil {
+		if observations, err = s.observe(ctx, c, plan, writer, observations); err != nil {
 			return nil, err
 		}
 	}
@@ -264,9 +270,9 @@ func (s *session) broke(o *matrix.Observations) bool {
 }
 
 func (s *session) warn(says string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.warnings = append(s.warnings, says)
+	s.notes.mu.Lock()
+	defer s.notes.mu.Unlock()
+	s.notes.list = append(s.notes.list, says)
 }
 
 // ErrBudget is returned when the experiment's limit of calls is used up.

@@ -30,8 +30,9 @@ type sampled struct {
 }
 
 const (
-	sampleSize = 32 // items of the seeded sample
-	keepItems  = 8  // items kept under one gold source that do not hold the span
+	sampleSize  = 32  // items of the seeded sample
+	keepItems   = 8   // items kept under one gold source, those that hold the span aside
+	keepHolders = 200 // items kept that hold one span; a span of a few letters may stand everywhere
 )
 
 // wanted is one span that the scan looks for.
@@ -113,9 +114,9 @@ func (w *wanted) see(item adapters.Item, text *verdict.Haystack) {
 	mine := item.Source == w.gold.Source || item.ID == w.gold.Source
 	m := w.span.In(text)
 	switch {
-	case m.Exact:
+	case m.Exact && (mine || len(w.facts.Exact) < keepHolders):
 		w.facts.Exact = append(w.facts.Exact, item.ID)
-	case m.Folded:
+	case !m.Exact && m.Folded && (mine || len(w.facts.Folded) < keepHolders):
 		w.facts.Folded = append(w.facts.Folded, item.ID)
 	}
 	holds := m.Exact || m.Folded
@@ -127,7 +128,7 @@ func (w *wanted) see(item adapters.Item, text *verdict.Haystack) {
 	if !holds && len(w.facts.Exact)+len(w.facts.Folded) == 0 {
 		w.seeSplit(item)
 	}
-	if !holds && len(w.facts.Items) >= keepItems {
+	if len(w.facts.Items) >= keepItems && (!holds || len(w.facts.Items) >= keepHolders) {
 		return
 	}
 	stale, allowed := verdict.Stale(w.gold, item.Revision), w.as.Authorised(item.Access, item.Metadata)

@@ -62,7 +62,7 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 			if err != nil {
 				return points, err
 			}
-			observations, err := at.observe(ctx, c, plan, discard{})
+			observations, err := at.observe(ctx, c, plan, discard{}, nil)
 			if err != nil {
 				return points, fmt.Errorf("case %q at k %d, budget %s: %w", c.ID, point.K, point.Budget, err)
 			}
@@ -101,7 +101,7 @@ func (g Grid) points(own *matrix.Rerank) []SweepPoint {
 func (s *session) with(e *matrix.Experiment, b *backends) *session {
 	return &session{
 		backends: b, experiment: e, presence: s.presence, identity: s.identity, count: s.count, now: s.now,
-		progress: s.progress, deterministic: s.deterministic, observed: s.observed,
+		progress: s.progress, deterministic: s.deterministic, observed: s.observed, spent: s.spent, notes: s.notes,
 	}
 }
 

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -32,7 +33,9 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 }
 
 // Ruleset identifies the table of rules: another table, another digest.
-func Ruleset() string {
+func Ruleset() string { return ruleset() }
+
+var ruleset = sync.OnceValue(func() string {
 	type row struct{ ID, Needs, Says, Decides, TryFirst, Wasted string }
 	var rows []row
 	for _, r := range Rules() {
@@ -43,7 +46,7 @@ func Ruleset() string {
 		panic(err) // the table is constant text
 	}
 	return digest
-}
+})
 
 // walker goes through the rules once and keeps what they say.
 type walker struct {
@@ -55,11 +58,12 @@ type walker struct {
 	fired     map[*Rule]int // index into defects
 	says      []string      // of each defect, its rule's sentence
 	ended     bool
+	last      *Rule // is left when no other fires
 }
 
 func walk(x *facts) *walker {
-	w := &walker{facts: x, fired: map[*Rule]int{}}
 	rules := Rules()
+	w := &walker{facts: x, fired: map[*Rule]int{}, last: &rules[len(rules)-1]}
 	answered := false // a rule about the answer as a whole has fired
 	for i := range rules {
 		r := &rules[i]
@@ -202,12 +206,7 @@ func (w *walker) undecided() {
 		w.missing = append(w.missing, "retrieve: the production retrieval was not observed")
 	default:
 		w.outcome = Fail
-		w.defects = append(w.defects, Defect{
-			Stage: StageSeam, Label: "cause-not-shown", Rule: "seam/cause-not-shown", Grade: Inferred,
-			Evidence: []string{passes(w.facts, matrix.CellA), "no rule explains it with what was observed"},
-			Decided:  "none of the rules fires although every boundary was observed", TryFirst: "read the trace of A in the bundle, step by step", Wasted: "guessing",
-		})
-		w.says = append(w.says, "Production fails, and nothing that was observed shows why.")
+		w.add(w.last, yes(passes(w.facts, matrix.CellA), "no rule explains it with what was observed"), "")
 	}
 }
 

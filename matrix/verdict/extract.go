@@ -191,23 +191,35 @@ func names(want matrix.Gold, id, source string) bool {
 	return want.Source == source || want.Source == id
 }
 
-// serves reports whether an item may stand for the requirement: it holds the span of an alternative, and it is that
-// alternative's item, or has the same body as the gold text, or is where the gold of a stale id has gone.
+// serves is Serves with the spans and texts that were read before.
 func (x *extractor) serves(requirement int, id, source, revision string, text matrix.Text) bool {
-	for i := range x.o.Store.Gold {
-		g := &x.o.Store.Gold[i]
+	return serves(x.c, &x.o.Store, requirement, id, source, revision, text, x.holds)
+}
+
+// Serves reports whether an item may stand for the requirement: it holds the span of an alternative, in no other revision, and
+// it is that alternative's item, or has the same body as the gold, or is where the gold of a stale id has gone.
+func Serves(c *matrix.Case, s *matrix.StoreFacts, requirement int, id, source, revision string, text matrix.Text) bool {
+	return serves(c, s, requirement, id, source, revision, text, func(t matrix.Text, span string) bool {
+		m := NewSpan(span).Match(t.Value)
+		return m.Exact || m.Folded
+	})
+}
+
+func serves(c *matrix.Case, s *matrix.StoreFacts, requirement int, id, source, revision string, text matrix.Text, holds func(matrix.Text, string) bool) bool {
+	for i := range s.Gold {
+		g := &s.Gold[i]
 		if g.Requirement != requirement {
 			continue
 		}
-		want := x.c.Evidence.Required[requirement].AnyOf[g.Alternative]
+		want := c.Evidence.Required[requirement].AnyOf[g.Alternative]
 		if Stale(want, revision) {
 			continue
 		}
 		// Texts are recorded near the cutoff only; below it the scan of the store says which ids hold the span.
-		if !x.holds(text, want.Span) && (text.Ref != "" || !slices.Contains(g.Exact, id) && !slices.Contains(g.Folded, id)) {
+		if !holds(text, want.Span) && (text.Ref != "" || !slices.Contains(g.Exact, id) && !slices.Contains(g.Folded, id)) {
 			continue
 		}
-		if names(want, id, source) || x.o.Store.Scan.Complete && slices.Contains(Moved(g, want), id) || SameBody(g, text) {
+		if names(want, id, source) || s.Scan.Complete && slices.Contains(Moved(g, want), id) || sameBody(g, text) {
 			return true
 		}
 	}
@@ -234,9 +246,9 @@ func Moved(g *matrix.GoldFacts, want matrix.Gold) []string {
 	return slices.Concat(g.Exact, g.Folded)
 }
 
-// SameBody reports whether a text is the gold text, or the text of a stored item of the gold's source that holds the span:
+// sameBody reports whether a text is the gold text, or the text of a stored item of the gold's source that holds the span:
 // then it is as good as the gold, whatever id it is shown under.
-func SameBody(g *matrix.GoldFacts, text matrix.Text) bool {
+func sameBody(g *matrix.GoldFacts, text matrix.Text) bool {
 	return text.Ref != "" && (text.Ref == g.Text.Ref || slices.ContainsFunc(g.Items, func(i matrix.GoldItem) bool {
 		return i.Text.Ref == text.Ref && !i.Stale && (slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID))
 	}))

@@ -297,5 +297,13 @@ func seamRules() []Rule {
 					"C delivers all of the evidence into A's prompt", passes(x, matrix.CellB), passes(x, matrix.CellA))
 			},
 		},
+		{
+			Stage: StageSeam, Label: "cause-not-shown", grade: Inferred, Needs: "every boundary of production",
+			Says:     "Production fails, and nothing that was observed shows why.",
+			Decides:  "none of the other rules fires although every boundary was observed",
+			TryFirst: "read the trace of A in the bundle, step by step",
+			Wasted:   "guessing",
+			once:     func(*facts) finding { return no }, // it is what is left
+		},
 	}
 }
