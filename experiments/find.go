@@ -3,6 +3,7 @@ package experiments
 import (
 	"bufio"
 	"bytes"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -52,6 +53,11 @@ func isExperiment(name string) (bool, error) {
 	}
 	defer f.Close() // nothing was written, so nothing can be lost
 	reader := bufio.NewReader(f)
+	if head, _ := reader.Peek(4); isUTF16(head) {
+		data, err := io.ReadAll(io.LimitReader(reader, maxFile))
+		text := "\n" + string(bytes.ReplaceAll(bytes.Trim(data, "\xff\xfe"), []byte{0}, nil))
+		return err == nil && strings.Contains(text, "\nculprit:"), nil // Load says what is wrong with it
+	}
 	begins := true
 	for read := 0; read < maxFile; {
 		line, more, err := reader.ReadLine()
