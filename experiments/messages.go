@@ -120,6 +120,9 @@ func (s *shape) sentence(at *node, name string, v violation) string {
 	}
 	if want := wanted(v); want != "" {
 		out := is + "it must be " + want
+		if at.form == scalar && numeral.MatchString(at.text) && !inRange(at.text) && strings.Contains(want, "number") {
+			out += " within the range of a float64"
+		}
 		if at.form == scalar && at.style == quotedStyle && numeral.MatchString(at.text) && strings.Contains(want, "number") {
 			out += ", without quotes"
 		}

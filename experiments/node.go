@@ -127,6 +127,13 @@ func (n *node) null() bool {
 // numeral is a JSON number that is short enough to be worked with exactly.
 var numeral = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?$`)
 
+// inRange reports whether a float64 can hold a numeral. What it cannot, such as 1e400, is no number to anybody who reads it later.
+func inRange(numeral string) bool {
+	f, err := strconv.ParseFloat(numeral, 64)
+	digits, _, _ := strings.Cut(strings.ToLower(numeral), "e")
+	return err == nil && (f != 0 || !strings.ContainsAny(digits, "123456789"))
+}
+
 var negativeZero = regexp.MustCompile(`^-0(\.0+)?([eE][+-]?[0-9]+)?$`)
 
 // value returns the node as encoding/json would decode it with UseNumber.
@@ -164,7 +171,7 @@ func (n *node) value() any {
 	switch {
 	case negativeZero.MatchString(text):
 		return json.Number("0")
-	case numeral.MatchString(text):
+	case numeral.MatchString(text) && inRange(text):
 		return json.Number(text)
 	}
 	return n.text

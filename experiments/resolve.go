@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"math/big"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,13 +50,47 @@ func (l *loader) resolve(root *node, prompt map[string]any, into *matrix.Experim
 		runs["perturbations"] = []string{}
 	}
 	pipeline["prompt"] = prompt
-	if err := decodeStrict(value, into); err != nil {
+	if err := decodeStrict(wholeNumbers(value), into); err != nil {
 		if problems, _ := l.problems.split(); len(problems) == 0 { // else it may follow from one of them
-			l.fail(root.at, "this experiment cannot be read: %s", err)
+			l.unreadable(root, err)
 		}
 		return false
 	}
 	return ok
+}
+
+// unreadable reports what the schema lets pass and our types cannot hold.
+func (l *loader) unreadable(root *node, err error) {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		if at, found := root.find(strings.Split(wrong.Field, ".")...); found && at.form == scalar {
+			l.fail(at.at, "%s is %s, which is more than any use of it can be: write a smaller number", wrong.Field, at.shown())
+			return
+		}
+	}
+	l.fail(root.at, "this experiment cannot be read: %s", err)
+}
+
+// wholeNumbers writes the whole numbers that have an exponent in digits, as readers of integers want them: 1e3 is 1000.
+func wholeNumbers(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, v := range value {
+			value[key] = wholeNumbers(v)
+		}
+	case []any:
+		for i, v := range value {
+			value[i] = wholeNumbers(v)
+		}
+	case json.Number:
+		if !strings.ContainsAny(value.String(), "eE") {
+			return value
+		}
+		if r, ok := new(big.Rat).SetString(value.String()); ok && r.IsInt() && r.Num().IsInt64() {
+			return json.Number(r.Num().String())
+		}
+	}
+	return value
 }
 
 // decodeStrict converts through JSON, so that the wire names are the only ones.
