@@ -84,12 +84,12 @@ func (w *CaseWriter) begin(pinsDigest string) error {
 	}, false)
 }
 
-// fail names the case and the place; every error of a CaseWriter passes through it.
+// fail names the place; every error of a CaseWriter passes through it. The case is named by who writes it.
 func (w *CaseWriter) fail(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("case %q: work folder %q: %w", w.id, w.exec.workDir(w.name), err)
+	return fmt.Errorf("work folder %q: %w", w.exec.workDir(w.name), err)
 }
 
 // Plan records what will be called. It is called once, before the first Intent.

@@ -122,7 +122,7 @@ func (e *Execution) Dir() string { return filepath.Join(e.out, string(e.id)) }
 func (e *Execution) Case(c *matrix.Case, caseDigest, pinsDigest string) (*CaseWriter, error) {
 	w, err := e.openCase(c, caseDigest, pinsDigest)
 	if err != nil {
-		return nil, fmt.Errorf("case %q: work folder %q: %w", c.ID, e.workDir(caseName(c.ID)), err)
+		return nil, fmt.Errorf("work folder %q: %w", e.workDir(caseName(c.ID)), err)
 	}
 	return w, nil
 }

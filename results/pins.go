@@ -68,6 +68,7 @@ type GeneratorPin struct {
 	// answers, "yes" where repeated ones did not, "unknown" where none was repeated.
 	DeterministicDeclared bool          `json:"deterministic_declared"`
 	DeterministicObserved matrix.Answer `json:"deterministic_observed"`
+	Local                 bool          `json:"local,omitempty"` // it runs in this process and costs nothing
 }
 
 // PromptPin is the digests of the prompt templates.

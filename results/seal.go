@@ -32,7 +32,7 @@ func (w *CaseWriter) Seal(b Bundle) (string, error) {
 	w.end()
 	err := errors.Join(w.release(), w.syncName())
 	if err != nil {
-		return w.bundleDir(), fmt.Errorf("case %q: bundle %q is written, but not known to be durable: %w", w.id, w.bundleDir(), err)
+		return w.bundleDir(), fmt.Errorf("bundle %q is written, but not known to be durable: %w", w.bundleDir(), err)
 	}
 	return w.bundleDir(), nil
 }

@@ -132,7 +132,7 @@ func TestSealRefusesWhatDoesNotBelongTogether(t *testing.T) {
 				t.Fatal(err)
 			}
 			change(&b)
-			if path, err := w.Seal(b); err == nil || !strings.Contains(err.Error(), `case "odd"`) {
+			if path, err := w.Seal(b); err == nil || !strings.Contains(err.Error(), `odd": `) || strings.Contains(err.Error(), `case "odd"`) {
 				t.Errorf("sealed as %q, %v", path, err)
 			}
 			if err := w.Abort(); err != nil {

@@ -56,7 +56,7 @@ type Setup struct {
 	Top        int      `json:"top,omitempty"` // what a reranker passes on of the k
 	Budget     string   `json:"budget"`
 	Runs       []string `json:"runs"`  // letters, set by Total
-	Local      bool     `json:"local"` // the generator runs in this process and costs nothing
+	Local      bool     `json:"local"` // the generator says that it runs in this process and costs nothing
 }
 
 // Counts are the cases by outcome.
@@ -161,7 +161,8 @@ type RetrievalSummary struct {
 	Metrics map[string]*Number `json:"metrics"`
 }
 
-// NewSummary begins the summary of an execution with what the experiment declares.
+// NewSummary begins the summary of an execution with what the experiment declares. Whether the generator is local is for the
+// caller to say, who has asked it.
 func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 	s := Summary{Schema: SummarySchema, Execution: id, Name: e.Name}
 	s.Setup = Setup{Search: e.Pipeline.Search.Mode, K: e.Pipeline.Search.K, Budget: e.Pipeline.Assemble.Budget.String()}
@@ -169,8 +170,7 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 		s.Setup.Store = b.Adapter
 	}
 	if b := e.Backends.Generator; b != nil {
-		s.Setup.Generator, s.Setup.Local = modelOf(b), b.Adapter == "embedded"
-		if s.Setup.Generator == "" {
+		if s.Setup.Generator = modelOf(b); s.Setup.Generator == "" {
 			s.Setup.Generator = b.Adapter
 		}
 	}

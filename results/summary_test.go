@@ -331,6 +331,7 @@ func TestSummaryJSON(t *testing.T) {
 	t.Parallel()
 	b := testBundle(t, "long-haul", 3)
 	s := NewSummary("20261129T200000Z-k3f9qa", &b.Experiment)
+	s.Setup.Local = true
 	s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Observations, "out/long-haul.bundle"))
 	s.WallMS = 212
 	s.Total()
@@ -360,11 +361,13 @@ func TestReadSummary(t *testing.T) {
 		t.Errorf("want not found, got %v", err)
 	}
 	b := testBundle(t, "long-haul", 3)
+	b.Pins.Generator.Local = true
 	path, err := writeCase(e, b, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := NewSummary(e.ID(), &b.Experiment)
+	want.Setup.Local = true
 	want.Cases = append(want.Cases, Summarise(b.Evaluation, &b.Observations, path))
 	want.Total()
 	rebuilt, err := ReadSummary(e.out, e.ID())

@@ -26,7 +26,8 @@ func (s *session) pins() (results.Pins, error) {
 	if p.Reranker != nil {
 		p.Reranker.Model = s.rerankerInfo.Model
 	}
-	p.Generator.ModelRequested, p.Generator.DeterministicDeclared = s.generatorInfo.Model, s.generatorInfo.Deterministic
+	g := s.generatorInfo
+	p.Generator.ModelRequested, p.Generator.DeterministicDeclared, p.Generator.Local = g.Model, g.Deterministic, g.Local
 	return p, nil
 }
 

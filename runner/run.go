@@ -24,6 +24,9 @@ type Options struct {
 	Now      func() time.Time // nil: time.Now
 	Progress *Progress        // nil: none
 	Drain    <-chan struct{}  // closed: no new case is started; nil: never
+	// ExitCode says with which code the command ends where an error ends the run, for the summary that is kept; nil: the code
+	// of the cases that were judged.
+	ExitCode func(error) int
 }
 
 // ErrDrained is returned when Options.Drain ended the run before every case was started.
@@ -67,6 +70,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
 	summary := results.NewSummary(execution.ID(), s.experiment)
+	summary.Setup.Local = s.generatorInfo.Local
 	summary.Bundles, summary.Planned = execution.Dir(), len(l.Cases)
 	cases := make([]*results.CaseSummary, len(l.Cases))
 	runErr := s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
@@ -85,6 +89,9 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	summary.Warnings = append(summary.Warnings, s.notes.list...)
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
+	if runErr != nil && o.ExitCode != nil {
+		summary.Exit = o.ExitCode(runErr)
+	}
 	return &summary, errors.Join(runErr, execution.Finish(summary))
 }
 

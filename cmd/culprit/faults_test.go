@@ -167,6 +167,22 @@ func isIn(t *testing.T, what, text string, wanted ...string) {
 	}
 }
 
+// keptCode holds the summary that is kept to the code that the command ended with.
+func keptCode(t *testing.T, folder string, want int) {
+	t.Helper()
+	ids, err := results.Executions(folder)
+	if err != nil || len(ids) != 1 {
+		t.Fatalf("executions %v, %v", ids, err)
+	}
+	s, err := results.ReadSummary(folder, ids[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Rebuilt || s.Exit != want {
+		t.Errorf("the summary that is kept says exit %d (rebuilt: %v), want %d", s.Exit, s.Rebuilt, want)
+	}
+}
+
 func TestInterruptDrains(t *testing.T) {
 	t.Parallel()
 	dir := slow(t, "2s")
@@ -184,6 +200,7 @@ func TestInterruptDrains(t *testing.T) {
 	isIn(t, "standard output", p.stdout.String(), "two")
 	isIn(t, "standard error", p.stderr.String(), "interrupt again to cancel", "2 of 3 cases are finished and kept in culprit-results/",
 		"go on with: culprit run slow.yaml --set pipeline.search.k=2 --case three")
+	keptCode(t, filepath.Join(dir, "culprit-results"), exitInterrupted)
 }
 
 func TestSecondInterruptCancels(t *testing.T) {
@@ -213,6 +230,7 @@ func TestSecondInterruptCancels(t *testing.T) {
 	if left, err := results.Unfinished(folder); err != nil || len(left) > 0 {
 		t.Errorf("left in work: %q, %v", left, err)
 	}
+	keptCode(t, folder, exitInterrupted)
 	isIn(t, "standard output", p.stdout.String(), `"exit": 130`, `"id": "one"`)
 	isIn(t, "standard error", p.stderr.String(), `{"warning":{"message":"interrupted`, `{"error":{"message":"cancelled\n1 of 3 cases are finished`, `--case two --case three","exit":130}}`)
 }
@@ -282,7 +300,10 @@ func TestFullDisk(t *testing.T) {
 	if n := len(cases); n == 0 || n == 8 {
 		t.Errorf("%d cases are kept: the disk has the wrong size for this test", n)
 	}
-	isIn(t, "standard error", p.stderr.String(), `case "`, "full/results/", "no space left on device",
+	if n := strings.Count(p.stderr.String(), `case "`); n != 1 {
+		t.Errorf("the case is named %d times: %s", n, p.stderr.String())
+	}
+	isIn(t, "standard error", p.stderr.String(), "full/results/", "no space left on device",
 		fmt.Sprintf("%d of 8 cases are finished and kept in full/results/", len(cases)), "go on with: culprit run "+example+" --results full/results --case ")
 }
 
