@@ -142,7 +142,11 @@ func (r *caseRun) goldContext() []matrix.Packed {
 			return nil
 		}
 		want := r.c.Evidence.Required[i].AnyOf[g.Alternative]
-		packed = append(packed, matrix.Packed{ID: g.TextID, Source: want.Source, Revision: want.Revision, Text: g.Text, Units: r.count(g.Text.Value), Gold: true})
+		item := matrix.Packed{ID: g.TextID, Source: want.Source, Revision: want.Revision, Text: g.Text, Units: r.count(g.Text.Value), Gold: true}
+		if i := slices.IndexFunc(g.Items, func(i matrix.GoldItem) bool { return i.ID == g.TextID }); i >= 0 {
+			item.Source, item.Revision = g.Items[i].Source, g.Items[i].Revision // shown as production would show it
+		}
+		packed = append(packed, item)
 	}
 	return numbered(packed)
 }

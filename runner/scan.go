@@ -156,6 +156,22 @@ func (w *wanted) mayBe(item adapters.Item) bool {
 	return verdict.Distinctive(w.gold.Span)
 }
 
+// holder returns the first item of the gold's source that holds the span, of the right revision if there is one, "" for none.
+func (w *wanted) holder() string {
+	id := ""
+	for _, i := range w.facts.Items {
+		if slices.Contains(w.facts.Exact, i.ID) || slices.Contains(w.facts.Folded, i.ID) {
+			if !i.Stale {
+				return i.ID
+			}
+			if id == "" {
+				id = i.ID
+			}
+		}
+	}
+	return id
+}
+
 // rights keeps the fields of an item that the asker's attributes are held against.
 func (w *wanted) rights(item adapters.Item) map[string][]string {
 	var out map[string][]string
@@ -240,8 +256,8 @@ func (p *presence) collect(cases []*matrix.Case, spans []*wanted) {
 				switch {
 				case w.gold.Text != "":
 					w.facts.Text, w.facts.TextOrigin, w.facts.TextID = matrix.NewText(w.gold.Text), "case", w.gold.Source
-					if len(w.facts.Exact) > 0 && len(w.facts.Items) > 0 {
-						w.facts.TextID = w.facts.Items[0].ID
+					if id := w.holder(); id != "" {
+						w.facts.TextID = id
 					} else if len(w.facts.Items) == 0 && len(w.facts.Copies) > 0 {
 						w.facts.TextID = w.facts.Copies[0]
 					}

@@ -9,6 +9,20 @@ import (
 func TestTemptingFiles(t *testing.T) {
 	t.Parallel()
 	expected := map[string]string{
+		"one-of-two-sections-not-ingested":          "index/missing",
+		"one-of-two-sections-emptied":               "index/ghost",
+		"superseded-text-with-the-same-score":       "index/stale",
+		"copies-with-the-same-score":                "retrieve/crowded-out",
+		"fused-ranks-that-tie":                      "retrieve/below-cutoff",
+		"cited-by-its-id":                           "retrieve/below-cutoff",
+		"folded-span-before-the-input-limit":        "retrieve/below-cutoff",
+		"cut-prompt-of-one-role":                    "prompt/truncated-by-server",
+		"cut-behind-the-span":                       "assemble/span-truncated",
+		"longer-vector-ahead":                       "embed/not-normalised",
+		"all-vectors-of-one-length":                 "retrieve/below-cutoff",
+		"opposite-is-no-copy":                       "retrieve/below-cutoff",
+		"leak-that-misleads":                        "access/leak",
+		"span-in-two-sections":                      "retrieve/vocabulary-miss",
 		"alternative-that-the-asker-may-not-see":    "retrieve/below-cutoff",
 		"empty-answer":                              "generate/empty-answer",
 		"ends-in-one-letter-of-the-span":            "index/overwritten, abstain/refused-answerable",

@@ -144,16 +144,29 @@ func (x *extractor) gold(g *matrix.GoldFacts) GoldFeatures {
 			r.Relation = "empty"
 		case x.holds(item.Text, want.Span):
 			r.Relation = "holds-span"
-			if before, _, ok := strings.Cut(item.Text.Value, want.Span); ok {
-				r.SpanEnd = len(strings.Fields(before + want.Span))
+			folded, span := x.fold(item.Text).String(), FoldText(want.Span).String()
+			if before, _, ok := strings.Cut(folded, span); ok {
+				r.SpanEnd = len(strings.Fields(before + span))
 			}
 			r.Body = x.bodyOf(item.Text, want)
 		case x.isPart(item.Text, want):
 			r.Relation = "part"
 		}
+		r.Like = want.Text != "" && alike(x.wordsOf(item.Text), distinctWords(FoldText(want.Text).String()))
 		out.Items = append(out.Items, r)
 	}
 	return out
+}
+
+// alike reports whether half of the words of one text stand in the other.
+func alike(words, sorted []string) bool {
+	found := 0
+	for _, w := range words {
+		if _, ok := slices.BinarySearch(sorted, w); ok {
+			found++
+		}
+	}
+	return len(words) > 0 && 2*found >= len(words)
 }
 
 // bodyOf compares a stored text with the gold text that the case gives.
@@ -178,7 +191,7 @@ func (x *extractor) isPart(stored matrix.Text, want matrix.Gold) bool {
 		return true
 	}
 	span := strings.Fields(FoldText(want.Span).String())
-	for n := len(span) - 1; 2*n >= len(span) && n > 0; n-- {
+	for n := len(span) - 1; 2*n >= len(span) && n > 1; n-- { // one word may end any text
 		if head, ok := strings.CutSuffix(text, strings.Join(span[:n], " ")); ok && (head == "" || strings.HasSuffix(head, " ")) {
 			return true
 		}
@@ -219,11 +232,30 @@ func serves(c *matrix.Case, s *matrix.StoreFacts, requirement int, id, source, r
 		if !holds(text, want.Span) && (text.Ref != "" || !slices.Contains(g.Exact, id) && !slices.Contains(g.Folded, id)) {
 			continue
 		}
+		if otherSection(g, want, id, text) {
+			continue
+		}
 		if names(want, id, source) || s.Scan.Complete && slices.Contains(Moved(g, want), id) || sameBody(g, text) {
 			return true
 		}
 	}
 	return false
+}
+
+// otherSection reports whether an item holds the span without the gold text that the case gives, while another item of the
+// source has all of it: then the case means the other one.
+func otherSection(g *matrix.GoldFacts, want matrix.Gold, id string, text matrix.Text) bool {
+	gold := strings.TrimSpace(want.Text)
+	if gold == "" {
+		return false
+	}
+	whole := func(t string) bool { return strings.Contains(t, gold) }
+	for _, i := range g.Items {
+		if i.ID == id && text.Ref == "" {
+			text = i.Text
+		}
+	}
+	return !whole(text.Value) && slices.ContainsFunc(g.Items, func(i matrix.GoldItem) bool { return whole(i.Text.Value) })
 }
 
 // Stale reports whether an item's revision is another than the gold's. Where one of them is not known, nothing is.

@@ -172,8 +172,19 @@ func repeats(a, b []string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	return 4*len(a) >= nearDuplicate*len(b) && !slices.ContainsFunc(a, func(w string) bool {
+	if 4*len(a) < nearDuplicate*len(b) || slices.ContainsFunc(a, func(w string) bool {
 		_, stands := slices.BinarySearch(b, w)
 		return !stands
+	}) {
+		return false
+	}
+	// A word that turns or narrows what is said makes another fact of it.
+	return !slices.ContainsFunc(b, func(w string) bool {
+		_, shared := slices.BinarySearch(a, w)
+		return !shared && slices.Contains(turningWords(), w)
 	})
+}
+
+func turningWords() []string {
+	return strings.Fields("no not never none nobody only except unless without until before after nicht kein keine nie nur ohne außer bis sans ne pas jamais sauf")
 }

@@ -28,6 +28,7 @@ type StoredRelation struct {
 	Relation string `json:"relation"` // "holds-span", "empty", "part" (a part of the gold text), "other"
 	Revision string `json:"revision,omitempty"`
 	Stale    bool   `json:"stale,omitempty"` // the contract names a revision and this is another
+	Like     bool   `json:"like,omitempty"`  // shares half of its words with the gold text that the case gives
 	Body     string `json:"body,omitempty"`  // of an item that holds the span, against the case's gold text: "same", "part" of it, or "other"
 	// SpanEnd is how many words of the text it takes to read to the end of the span, 0 where the span is not there.
 	SpanEnd int `json:"span_end,omitempty"`

@@ -23,8 +23,8 @@ func generateRules() []Rule {
 					return no
 				case b.fails() && x.goldJudges() && (!b.every(refused) || x.allInPrompt() && a.result.Pass > 0):
 					return fires(x, true)
-				case x.allInPrompt() && b.passes() && !a.every(refused):
-					return fires(x, false)
+				case x.allInPrompt() && b.passes() && !a.every(refused) && len(x.production().Forbidden) == 0:
+					return fires(x, false) // what a leaked item does to the answer is the leak's doing
 				}
 				return no
 			},
@@ -293,7 +293,7 @@ func seamRules() []Rule {
 			TryFirst: "compare A's prompt with B's, message by message; look for caches, routers and post-processing",
 			Wasted:   "index, ranking or model work: each part passes on its own",
 			once: func(x *facts) finding {
-				return when(x.cells[matrix.CellA].fails() && x.allInPrompt() && x.cells[matrix.CellB].passes(),
+				return when(x.cells[matrix.CellA].fails() && x.allInPrompt() && x.cells[matrix.CellB].passes() && len(x.production().Forbidden) == 0,
 					"C delivers all of the evidence into A's prompt", passes(x, matrix.CellB), passes(x, matrix.CellA))
 			},
 		},

@@ -72,6 +72,24 @@ func assembleRules() []Rule {
 				return yes(fmt.Sprintf("gold %s: %d items in, %d packed, %d left out with a reason, %s neither", g.name(), len(x.search.Kept()), len(t.Packed), len(t.Dropped), g.place.ID))
 			}),
 		{
+			Stage: StageAssemble, Label: "span-truncated", grade: Shown, Needs: "the packed context, and B with the whole text",
+			Says:     "The evidence was packed with its end cut off: the span is there, and not what the answer needs besides.",
+			Decides:  "the packed text is cut, and the whole text alone is answered right (B)",
+			TryFirst: "a larger budget, or chunks that fit; overflow: truncate cuts in the middle of a thought",
+			Wasted:   "prompt and model work: the end of the evidence was not there",
+			once: func(x *facts) finding {
+				if !x.cells[matrix.CellA].fails() || !x.allInPrompt() || !x.cells[matrix.CellB].passes() {
+					return no
+				}
+				for _, g := range x.gold {
+					if p := x.productionTrial().Packed[g.packed.Packed-1]; p.Cut {
+						return yes(fmt.Sprintf("gold %s: packed with its end cut off, %d units of it", g.name(), p.Units), passes(x, matrix.CellB)+" with the whole text")
+					}
+				}
+				return no
+			},
+		},
+		{
 			Stage: StageAssemble, Label: "id-body-mismatch", grade: Shown, Needs: "the packed context",
 			Says:     "The fact is in the context, but under another item's id.",
 			Decides:  "the packed body against the retrieved body of the same id",

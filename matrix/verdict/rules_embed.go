@@ -142,8 +142,14 @@ func embedRules() []Rule {
 				if x.o.Store.Embed.IndexDistance != "dot" || s.gold == nil {
 					return no
 				}
-				norm := s.gold.Norm.Float()
-				return when(norm < 0.99 || norm > 1.01, fmt.Sprintf("gold %s: its stored vector has length %s", goldID(s), s.gold.Norm))
+				// Length decides only where something longer stands ahead.
+				for _, h := range x.search.Candidates[:max(g.place.BySpan-1, 0)] {
+					i := slices.IndexFunc(x.o.Store.Embed.Sample, func(v matrix.EmbedSample) bool { return v.ID == h.ID })
+					if i >= 0 && x.o.Store.Embed.Sample[i].Norm.Float() > 1.01*s.gold.Norm.Float() {
+						return yes(fmt.Sprintf("gold %s: its stored vector has length %s, that of %s ahead of it %s", goldID(s), s.gold.Norm, h.ID, x.o.Store.Embed.Sample[i].Norm))
+					}
+				}
+				return no
 			}),
 	}
 }

@@ -157,8 +157,8 @@ func (x *facts) sentWithGold() *cellFacts {
 // that brings the gold are much longer with it: then it read none of them. No tokenizer explains that.
 func roleDropped(x *facts) finding {
 	cell, closed := x.sentWithGold(), x.cells["D/"+matrix.ClosedBook]
-	if cell == nil {
-		return no
+	if cell == nil || x.cells[matrix.CellB].passes() {
+		return no // B brings its evidence in the same role
 	}
 	bare, bareLocal, ok := tokens(closed)
 	if !ok {
@@ -172,7 +172,13 @@ func roleDropped(x *facts) finding {
 		}
 		read, grown := *t.Usage.InputTokens, t.PromptTokensLocal-bareLocal
 		const least = 5 // tokens of context, which no tokenizer reads as none
-		if grown < least || read > bare {
+		others := 0     // what stands in the messages of the other roles, and was read
+		for _, m := range t.Prompt {
+			if m.Role != role {
+				others += m.Tokens
+			}
+		}
+		if grown < least || read > bare || 10*max(others-bare, bare-others) > 3*others+20 {
 			return no
 		}
 		evidence = fmt.Sprintf("the server reports %d tokens for %s and %d for D/closed-book, although the context in the messages of the role %s makes the prompt %d tokens longer by local count", read, cell.result.Cell, bare, role, grown)

@@ -72,10 +72,6 @@ func retrieveRules() []Rule {
 			"the gold item's own score in the full ranking", "add the asker's words to the chunk, synonyms, stemming or a dense arm",
 			"a larger k: the item is not ranked at all",
 			vocabularyMiss),
-		rule("vocabulary-miss", "The search scores the evidence like the items ahead: nothing in the query that it understands tells them apart.",
-			"the gold item's own score in the full ranking against the best one", "keep the symbols that matter (token_chars), put the asker's words into the chunk, or add a dense arm or a reranker",
-			"work on the order among equal scores: it is that of the ids",
-			undistinguished),
 		{
 			Stage: StageIndex, Label: "stale", grade: Shown, Needs: "the full ranking of C, and what the case declares to be superseded",
 			Says:     "The store serves a superseded text beside the current one, and it takes the place.",
@@ -103,6 +99,10 @@ func retrieveRules() []Rule {
 				}
 				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; %d of the items ahead repeat another one: %s", g.name(), g.place.BySpan, x.search.K, copies, ranksOf(x.search, before(x.found.Duplicate, g.place.BySpan))))
 			}),
+		rule("vocabulary-miss", "The search scores the evidence like the items ahead: nothing in the query that it understands tells them apart.",
+			"the gold item's own score in the full ranking against the best one", "keep the symbols that matter (token_chars), put the asker's words into the chunk, or add a dense arm or a reranker",
+			"work on the order among equal scores: it is that of the ids",
+			undistinguished),
 		rule("below-cutoff", "The evidence is in the store and was found, but ranked below what is passed on.",
 			"rank of the gold item in the full ranking against k", "a reranker, or a larger k together with a larger budget: culprit sweep",
 			"prompt edits: what is missing never reached the prompt",
@@ -185,7 +185,7 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 // undistinguished fires for equal scores from the top down to the gold: nothing in the query that the search understands
 // tells them apart.
 func undistinguished(x *facts, g *goldState) finding {
-	if g.place.BySpan == 0 {
+	if g.place.BySpan == 0 || x.search.Mode == matrix.ModeHybrid { // fused ranks tie without the arms doing so
 		return no
 	}
 	top, mine := x.search.Candidates[0].Score, x.search.Candidates[g.place.BySpan-1].Score

@@ -215,7 +215,7 @@ func indexRules() []Rule {
 			"fetch by id: the item exists and has no text",
 			"re-ingest the item; look for a delete that removed the body and left the index entry",
 			"ranking work: an empty item cannot answer",
-			storedAs("empty", "is stored with an empty body")),
+			storedAs("empty", "is stored with an empty body", func(*goldState, StoredRelation) bool { return true })),
 		rule("stale", "The store holds another revision of the evidence.",
 			"the stored item's revision against the contract's",
 			"re-index the source; compare the ingestion's schedule with the source's last change",
@@ -252,7 +252,7 @@ func indexRules() []Rule {
 			"fetch by id: the body under the id is not the gold's",
 			"look for id collisions in the ingestion; ids must be unique over all sources",
 			"ranking work: the right body is gone",
-			storedAs("other", "is stored with another body")),
+			storedAs("other", "is stored with another body", func(g *goldState, r StoredRelation) bool { return r.ID == g.source || r.Like })),
 		rule("missing", "The evidence is not in the store: its source is there, but none of the source's items holds the span.",
 			"a complete scan for the span, and the number of items under the gold's source",
 			"see whether this section was ingested, and whether the document has changed since the case was written",
@@ -305,14 +305,13 @@ func bodyRules() []Rule {
 	}
 }
 
-// storedAs finds an item in that relation to the gold. It speaks of the gold's own item alone: of a source with several items,
-// one that is not named by its id may be any part of the document.
-func storedAs(relation, says string) func(*facts, *goldState) finding {
+// storedAs finds an item in that relation to the gold that is surely the gold's own: of a document with several items, one
+// that is not named by its id may be any other part.
+func storedAs(relation, says string, own func(*goldState, StoredRelation) bool) func(*facts, *goldState) finding {
 	return func(x *facts, g *goldState) finding {
-		relations := x.relations(g.requirement)
-		for _, r := range relations {
-			if r.Relation == relation && (len(relations) == 1 || r.ID == g.source) {
-				return yes(fmt.Sprintf("gold %s: %s %s (%s scanned)", g.name(), r.ID, says, x.scanned()))
+		for _, r := range x.relations(g.requirement) {
+			if r.Relation == relation && own(g, r) {
+				return yes(fmt.Sprintf("gold %s: %s %s (%s scanned)", g.source, r.ID, says, x.scanned()))
 			}
 		}
 		return no

@@ -48,7 +48,7 @@ func (w *walker) story() string {
 		out = append(out, w.says[0])
 		first, b := w.defects[0], w.cells[matrix.CellB]
 		if len(w.defects) == 1 && b.passes() && w.goldTested() && isBeforeAnswer(first.Stage) {
-			out = append(out, fmt.Sprintf("With the evidence in its prompt the same generator answers correctly (B %d of %d), so nothing after %s is at fault here.", b.result.Pass, b.result.Scored, stageNoun(first.Stage)))
+			out = append(out, fmt.Sprintf("With the evidence in its prompt the same generator answers correctly (B %d of %d), so the prompt and the generator are not at fault here.", b.result.Pass, b.result.Scored))
 		}
 		if b.fails() && !w.goldTested() && first.Stage == StagePrompt {
 			out = append(out, "B fails as well, through the same prompt, so it says nothing of the generator.")
@@ -84,13 +84,6 @@ func (w *walker) howKnown() string {
 
 func isBeforeAnswer(s Stage) bool {
 	return slices.Contains([]Stage{StageIndex, StageEmbed, StageRetrieve, StageRerank, StageAssemble}, s)
-}
-
-func stageNoun(s Stage) string {
-	return map[Stage]string{
-		StageIndex: "the index", StageEmbed: "the embedding", StageRetrieve: "the search",
-		StageRerank: "the rerank", StageAssemble: "the assembly",
-	}[s]
 }
 
 func lowerFirst(s string) string {
