@@ -92,7 +92,8 @@ func (w *CaseWriter) fail(err error) error {
 	return fmt.Errorf("work folder %q: %w", w.exec.workDir(w.name), err)
 }
 
-// Plan records what will be called. It is called once, before the first Intent.
+// Plan records what will be called, before the first Intent. It is called again where a generator broke its word and the plan
+// was extended; the last one is that of the bundle.
 func (w *CaseWriter) Plan(p *matrix.Plan) error {
 	data, err := matrix.Canonical(p)
 	if err == nil {
