@@ -7,5 +7,5 @@
 // A wrapped call passes through, outermost first: redact, retry, rate limit, concurrency limit, timeout ([Policy]).
 //
 // Every method is safe for concurrent use, honours its context, and returns errors that are a *[Error]. Asking for an
-// ability that [Capabilities] does not declare is a [KindUnsupported] error, never an empty answer. Stores are never written.
+// ability that a backend does not declare (a store in its [StoreCapabilities]) is a [KindUnsupported] error, never an empty answer. Stores are never written.
 package adapters

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
-	"slices"
 )
 
 // Role is what a backend is used for.
@@ -67,17 +65,6 @@ func NewRegistry(factories ...Factory) (*Registry, error) {
 		r.factories[f.Name] = f
 	}
 	return r, nil
-}
-
-// Names lists the adapters that play the role, sorted.
-func (r *Registry) Names(role Role) []string {
-	var names []string
-	for _, name := range slices.Sorted(maps.Keys(r.factories)) {
-		if _, ok := r.factories[name].Schema[role]; ok {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // Schemas returns the settings schemas: role → adapter → JSON Schema.

@@ -2,10 +2,12 @@ package adapters
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
-// WrapEmbedder returns e under the policy.
+// WrapEmbedder returns e under the policy. A response that has not one vector for each text is a [KindPermanent] error: nobody can
+// tell which text its vectors belong to.
 func WrapEmbedder(e Embedder, p Policy) Embedder {
 	return &wrappedEmbedder{caller{policy: p}, e}
 }
@@ -20,7 +22,13 @@ func (w *wrappedEmbedder) Describe(ctx context.Context) (EmbedderInfo, error) {
 }
 
 func (w *wrappedEmbedder) Embed(ctx context.Context, req EmbedRequest) (EmbedResponse, error) {
-	return call(ctx, &w.caller, "embed", shape{}, func(ctx context.Context) (EmbedResponse, error) { return w.next.Embed(ctx, req) })
+	return call(ctx, &w.caller, "embed", shape{}, func(ctx context.Context) (EmbedResponse, error) {
+		resp, err := w.next.Embed(ctx, req)
+		if err == nil && len(resp.Vectors) != len(req.Texts) {
+			return EmbedResponse{}, NewError(w.policy.Name, "embed", KindPermanent, fmt.Errorf("%d vectors for %d texts", len(resp.Vectors), len(req.Texts)))
+		}
+		return resp, err
+	})
 }
 
 func (w *wrappedEmbedder) Close() error { return w.closing(w.next.Close()) }

@@ -251,6 +251,8 @@ func TestEmbedderSuiteFails(t *testing.T) {
 	}{
 		{"nothing", brokenEmbedder{}, ""},
 		{"a vector is missing", brokenEmbedder{after: func(_ request, r *response) { r.Vectors = r.Vectors[:max(0, len(r.Vectors)-1)] }}, "each text has a vector"},
+		{"a vector is too many", brokenEmbedder{after: func(_ request, r *response) { r.Vectors = append(r.Vectors, r.Vectors...) }}, "each text has a vector"},
+		{"no vectors", brokenEmbedder{after: func(_ request, r *response) { r.Vectors = nil }}, "each text has a vector"},
 		{"another size than declared", brokenEmbedder{after: func(_ request, r *response) {
 			for i := range r.Vectors {
 				r.Vectors[i] = r.Vectors[i][:8]
@@ -276,13 +278,20 @@ func TestEmbedderSuiteFails(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := EmbedderHarness{Unit: true, MaxTokens: 30, Harness: Harness[adapters.Embedder]{Open: func(ctx context.Context) (adapters.Embedder, error) {
+			open := func(ctx context.Context) (adapters.Embedder, error) {
 				e, err := embedded.Factory().OpenEmbedder(ctx, settings(`{"max_tokens": 30, "query_prefix": "query: ", "passage_prefix": "passage: "}`))
 				broken := tt.broken
 				broken.Embedder = e
 				return broken, err
-			}}}
-			wantFailure(t, h, embedderChecks(), tt.want)
+			}
+			wrapped := func(ctx context.Context) (adapters.Embedder, error) {
+				e, err := open(ctx)
+				return adapters.WrapEmbedder(e, adapters.Policy{Name: "wrapped"}), err
+			}
+			for _, open := range []func(context.Context) (adapters.Embedder, error){open, wrapped} {
+				h := EmbedderHarness{Unit: true, MaxTokens: 30, Harness: Harness[adapters.Embedder]{Open: open}}
+				wantFailure(t, h, embedderChecks(), tt.want)
+			}
 		})
 	}
 }

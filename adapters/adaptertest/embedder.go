@@ -199,6 +199,9 @@ func orderOfTexts(ctx context.Context, h EmbedderHarness, e adapters.Embedder) e
 	if err != nil {
 		return err
 	}
+	if err := vectorsOf(batch, len(passages), h.Unit); err != nil {
+		return err
+	}
 	slices.Reverse(back.Vectors)
 	if err := sameVectors(batch, back, h.Tolerance); err != nil {
 		return fmt.Errorf("in the other order: %w", err)
@@ -215,9 +218,12 @@ func orderOfTexts(ctx context.Context, h EmbedderHarness, e adapters.Embedder) e
 	return nil
 }
 
-func alikeIsNear(ctx context.Context, _ EmbedderHarness, e adapters.Embedder) error {
+func alikeIsNear(ctx context.Context, h EmbedderHarness, e adapters.Embedder) error {
 	resp, err := e.Embed(ctx, passageRequest(passages...))
 	if err != nil {
+		return err
+	}
+	if err := vectorsOf(resp, len(passages), h.Unit); err != nil {
 		return err
 	}
 	alike, unlike := cosineOf(resp.Vectors[0], resp.Vectors[1]), cosineOf(resp.Vectors[0], resp.Vectors[2])
