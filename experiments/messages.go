@@ -17,6 +17,9 @@ func (s *shape) explain(n *node, label string, found []violation, c *collector) 
 	for _, v := range found {
 		if unknown, ok := v.kind.(*kind.AdditionalProperties); ok {
 			for _, key := range unknown.Properties {
+				if planned(label, append(slices.Clone(v.path), key), "") != "" {
+					continue // it was meant
+				}
 				guessed[strings.Join(append(slices.Clone(v.path), near(key, s.keys(v.schema))), "\x00")] = true
 			}
 		}
@@ -31,6 +34,10 @@ func (s *shape) explain(n *node, label string, found []violation, c *collector) 
 				if f := at.field(key); f != nil {
 					place = f.at
 				}
+				if says := planned(label, append(slices.Clone(v.path), key), ""); says != "" {
+					c.fail(place, "%s", says)
+					continue
+				}
 				c.fail(place, "unknown key %s%s", show(key), s.suggest(key, v.schema))
 			}
 		case *kind.Required:
@@ -44,7 +51,11 @@ func (s *shape) explain(n *node, label string, found []violation, c *collector) 
 				c.fail(at.at, "%s", s.sentence(at, name, v))
 			}
 		default:
-			c.fail(at.at, "%s", s.sentence(at, name, v))
+			says := planned(label, v.path, at.text)
+			if says == "" {
+				says = s.sentence(at, name, v)
+			}
+			c.fail(at.at, "%s", says)
 		}
 	}
 }
