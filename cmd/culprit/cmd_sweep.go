@@ -20,8 +20,8 @@ import (
 type sweepOptions struct {
 	loading
 	path    string
-	k       []int
-	top     []int
+	k       cutoffs
+	top     cutoffs
 	budgets []string
 }
 
@@ -49,8 +49,8 @@ from its own budget. --top sweeps what a reranker passes on.`,
 	}
 	o.flags(c)
 	a.caseFlag(c, &o.loading)
-	c.Flags().IntSliceVar(&o.k, "k", nil, "cutoffs, as a `list`: 5,10,20")
-	c.Flags().IntSliceVar(&o.top, "top", nil, "what the reranker passes on, as a `list`: 3,5 (default: the experiment's own)")
+	c.Flags().Var(&o.k, "k", "cutoffs, as a `list`: 5,10,20")
+	c.Flags().Var(&o.top, "top", "what the reranker passes on, as a `list`: 3,5 (default: the experiment's own)")
 	c.Flags().StringSliceVar(&o.budgets, "budget", nil, "budgets, as a `list`: 50,80 or \"1500 tokens,3000 tokens\"")
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.sweep/v1)")
 	return c
@@ -114,17 +114,17 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 // newGrid reads the flags; what is not given are steps from the experiment's own values.
 func newGrid(l *experiments.Loaded, o *sweepOptions) (runner.Grid, error) {
 	own := l.Experiment.Pipeline
-	grid := runner.Grid{K: slices.Clone(o.k), Top: slices.Clone(o.top)}
+	grid := runner.Grid{K: slices.Clone([]int(o.k)), Top: slices.Clone([]int(o.top))}
 	if k := own.Search.K; len(o.k) == 0 {
 		grid.K = []int{1, max(k/2, 1), k, k + 1, 2 * k, 7 * k}
 	}
 	if len(o.top) > 0 && own.Rerank == nil {
 		return grid, usage("--top: the experiment has no rerank, so there is no top to vary")
 	}
-	for flag, cutoffs := range map[string]*[]int{"--k": &grid.K, "--top": &grid.Top} {
-		slices.Sort(*cutoffs)
-		if *cutoffs = slices.Compact(*cutoffs); len(*cutoffs) > 0 && (*cutoffs)[0] < 1 {
-			return grid, usage("%s: %d is not a cutoff: it starts at 1", flag, (*cutoffs)[0])
+	for flag, list := range map[string]*[]int{"--k": &grid.K, "--top": &grid.Top} {
+		slices.Sort(*list)
+		if *list = slices.Compact(*list); len(*list) > 0 && (*list)[0] < 1 {
+			return grid, usage("%s: %d is not a cutoff: it starts at 1", flag, (*list)[0])
 		}
 	}
 	add := func(b matrix.Budget) {
