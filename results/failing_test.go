@@ -16,7 +16,7 @@ import (
 )
 
 // TestFailingDisk fails at every step of writing one case, as a full disk does: half of the data is written, then nothing
-// more. FORMAT.md, 3 and 5: there is no bundle, nothing is left behind, and the error says which case and where.
+// more. FORMAT.md, 3 and 5: there is no bundle, nothing is left behind, and the error says where.
 func TestFailingDisk(t *testing.T) {
 	t.Parallel()
 	for at := 1; ; at++ {
