@@ -242,7 +242,7 @@ func (w *CaseWriter) release() error {
 	if w.disk != nil {
 		err = errors.Join(err, w.disk.root.Close())
 	}
-	return errors.Join(err, w.lock.Close())
+	return errors.Join(err, unlockFolder(w.lock))
 }
 
 func syncFolder(root *os.Root, name string) error {

@@ -150,7 +150,7 @@ func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *
 		err = ErrUnfinished
 	}
 	if err != nil {
-		return nil, errors.Join(err, w.lock.Close())
+		return nil, errors.Join(err, unlockFolder(w.lock))
 	}
 	if err = w.begin(pinsDigest); err != nil {
 		return nil, errors.Join(err, w.Abort())

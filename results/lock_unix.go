@@ -21,3 +21,10 @@ func lockFolder(folder *os.File) error {
 	}
 	return nil
 }
+
+// unlockFolder gives the lock back and closes the folder. To close alone is not enough: a process that is just being started holds
+// what was open, and the lock with it, until it runs.
+func unlockFolder(folder *os.File) error {
+	err := syscall.Flock(int(folder.Fd()), syscall.LOCK_UN)
+	return errors.Join(err, folder.Close())
+}

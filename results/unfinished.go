@@ -85,7 +85,7 @@ func unlocked(root *os.Root, name string) (bool, error) {
 		return false, err
 	}
 	err = lockFolder(f)
-	if closeErr := f.Close(); err == nil {
+	if closeErr := unlockFolder(f); err == nil {
 		err = closeErr
 	}
 	if errors.Is(err, ErrLocked) {
