@@ -13,15 +13,3 @@ func (p *pattern) holds(in *prose) bool {
 	}
 	return false
 }
-
-// Refuses reports whether an answer holds one of the declared refusal phrases; the phrases may be expressions between slashes. A phrase
-// that cannot be compiled holds in no answer. Whether the answer also meets a claim, and so is no refusal, is for [Checker.Check].
-func Refuses(answer string, phrases []string) bool {
-	text := readProse(answer)
-	for _, phrase := range phrases {
-		if p, err := newPattern(phrase); err == nil && p.holds(text) {
-			return true
-		}
-	}
-	return false
-}

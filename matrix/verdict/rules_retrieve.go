@@ -169,15 +169,15 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 		if cuts := x.cuts(); len(cuts) > 1 && (!x.keyword() || len(g.place.Shared) > 0) {
 			return unknown("the search without " + strings.Join(cuts, " and ") + " at once: removing one of them does not bring the gold back")
 		}
-		says := fmt.Sprintf("gold %s: in the store, shares no term with the query; %s ranked, it was not", g.name(), counted(ranked, "item was", "items were"))
-		if len(g.place.Shared) > 0 {
-			says = fmt.Sprintf("gold %s: in the store, holds %s of the query, and the search does not see it: look at its operator, tokenizer and folding; %s ranked, it was not",
-				g.name(), quotedTexts(g.place.Shared), counted(ranked, "item was", "items were"))
+		others := counted(ranked, "item was", "items were") + " ranked, the gold was not"
+		switch {
+		case !x.keyword():
+			return yes(fmt.Sprintf("gold %s: in the store, not among the %d items that the search could score", g.name(), ranked))
+		case len(g.place.Shared) > 0:
+			return yes(fmt.Sprintf("gold %s: in the store, holds %s of the query, and the search does not see it", g.name(), quotedTexts(g.place.Shared)),
+				"look at the search's operator, tokenizer and folding", others)
 		}
-		if !x.keyword() {
-			says = fmt.Sprintf("gold %s: in the store, not among the %d items that the search could score", g.name(), ranked)
-		}
-		return yes(says)
+		return yes(fmt.Sprintf("gold %s: in the store, shares no term with the query", g.name()), others)
 	}
 	return no
 }
