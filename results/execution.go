@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -71,8 +70,11 @@ func (e *Execution) claim(name string, at time.Time) error {
 		return err
 	}
 	var last ExecutionID
-	if len(earlier) > 0 && strings.HasPrefix(string(earlier[0]), at.UTC().Format(stampLayout)) {
-		last = earlier[0]
+	if len(earlier) > 0 {
+		// The newest may bear the next second, where the ids of one were used up; one much later is of another clock.
+		if ahead := earlier[0].Time().Sub(at.UTC().Truncate(time.Second)); ahead >= 0 && ahead < time.Minute {
+			last, at = earlier[0], at.Add(ahead)
+		}
 	}
 	for range claims {
 		id, err := idBehind(last, name, at)
@@ -107,7 +109,8 @@ func idBehind(last ExecutionID, name string, at time.Time) (best ExecutionID, er
 		}
 	}
 	if best == "" {
-		return idBehind("", name, at.Add(time.Second))
+		next := at.Add(time.Second)
+		return idBehind(ExecutionID(next.UTC().Format(stampLayout)+"-"), name, next) // at the start of it, where there is room
 	}
 	return best, nil
 }

@@ -1,8 +1,11 @@
 package results
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 // Executions of one second sort by age, however many there are.
@@ -25,6 +28,18 @@ func TestExecutionsOfOneSecond(t *testing.T) {
 	}
 	if first, last := ids[0].Time(), ids[len(ids)-1].Time(); last.Sub(first).Seconds() > 1 {
 		t.Errorf("200 executions of one second are told from %s to %s", first, last)
+	}
+	// Where the newest execution bears the next second already, those that follow stand behind it.
+	late := ExecutionID(testTime.Add(time.Second).Format(stampLayout) + "-k3f9qa")
+	if err := os.Mkdir(filepath.Join(out, string(late)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewExecution(out, "travel-policy", testTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil || e.ID() <= late {
+		t.Errorf("behind %s comes %s, %v", late, e.ID(), err)
 	}
 	// Behind the last id of a second comes the next second.
 	end := ExecutionID(testTime.Format(stampLayout) + "-zzzzzz")
