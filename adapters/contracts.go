@@ -15,8 +15,8 @@ type VectorStore interface {
 	// Search returns the ranking, best first, ties ordered by (score, id) and ranks from 1. It holds at most req.Limit
 	// items and none twice. An item that the mode cannot score is left out.
 	Search(ctx context.Context, req SearchRequest) (SearchResponse, error)
-	// Scan calls visit once for each stored item, in the order of ids, on the caller's goroutine. An error of visit stops
-	// the scan and is returned as it is. Counted is the store's own exact count, taken after the last page.
+	// Scan calls visit once for each stored item, in a fixed order of the store's own, on the caller's goroutine. An error
+	// of visit stops the scan and is returned as it is. Counted is the store's own exact count, taken after the last page.
 	Scan(ctx context.Context, req ScanRequest, visit func(Item) error) (ScanReport, error)
 	// Fetch returns the items with these ids, in the order asked for; ids that do not exist are left out.
 	Fetch(ctx context.Context, req FetchRequest) ([]Item, error)
@@ -50,18 +50,21 @@ type StoreInfo struct {
 	PassagePrefix     *string
 	DeclaredPerItem   map[string]int // embedding model → items, where items declare it; nil where they do not
 	Revision          string
-	Fingerprint       string // changes when the collection changes
-	FingerprintMisses string // what the fingerprint cannot see, in one sentence
+	Fingerprint       string   // changes when the collection changes
+	FingerprintMisses string   // what the fingerprint cannot see, in one sentence
+	VectorType        string   // how a number of a vector is kept: "float32", "float16", "uint8"
+	EmbedInput        string   // what the store's own vectorizer embeds, where that is not the text alone
+	Notes             []string // what else bears on what is read here, a sentence each: an alias, indexing under way, another release
 }
 
-// Item is one stored item.
+// Item is one stored item. ID is the store's own, as text.
 type Item struct {
 	ID         string
 	Source     string
 	Revision   string
 	Text       string
 	Access     []string            // who may see it; empty: everybody
-	Metadata   map[string][]string // other fields, each a list of values
+	Metadata   map[string][]string // other fields, each a list of values; numbers and booleans as JSON writes them
 	EmbedModel string              // declared by the item
 	Collection string              // of a document that belongs to another collection than the one that is searched
 	IndexedAt  time.Time
@@ -79,15 +82,18 @@ type SearchRequest struct {
 	Threshold *float64 // worse scores are left out
 	Exact     bool
 	Only      []string // restrict to these ids
+	IDsOnly   bool     // the hits need nothing but id, rank and score
 }
 
 // Condition holds for an item whose field has one of the values AnyOf (none of them, where Not is set).
 // A condition without values holds for nothing; with Not it holds for everything. The fields are "id", "source",
-// "revision", "access" and the names of metadata.
+// "revision", "access" and the names of metadata. A store that tells types apart compares strings with strings; with Typed
+// the values are numbers and booleans as JSON writes them.
 type Condition struct {
 	Field string
 	AnyOf []string
 	Not   bool
+	Typed bool
 }
 
 // SearchResponse is a ranking.
@@ -96,6 +102,7 @@ type SearchResponse struct {
 	LowerIsBetter bool
 	Exact         bool   // the ranking is known to be exact
 	Received      string // the query as the store received it
+	Cap           int    // the most that the store ever returns, where that is below the limit asked for; 0: the limit was kept
 }
 
 // Hit is one item of a ranking. Score is nil where the store gives none.
@@ -111,10 +118,12 @@ type ScanRequest struct {
 	Vectors    bool
 }
 
-// ScanReport says how much was read. The scan proves absence only when Scanned == Counted and no error was returned.
+// ScanReport says how much was read. The scan proves absence only when Scanned == Counted, Unread is empty and no error was
+// returned.
 type ScanReport struct {
 	Scanned int
 	Counted int
+	Unread  string // what could not be read without changing the store, and why: a tenant that is not active
 }
 
 // FetchRequest asks for items by id.

@@ -23,6 +23,8 @@ const (
 type Config struct {
 	Settings json.RawMessage // a JSON object that Schema has accepted
 	CacheDir string          // private directory for what can be made again
+	Dir      string          // what relative paths in the settings are relative to
+	Secrets  *Secrets        // where a backend reads its keys; nil: it has none
 	// Documents are the documents that a store with a corpus of its own is filled from; nil where the experiment names none.
 	Documents Documents
 	// IndexEmbedder is the embedder of the experiment, for a store that makes its own vectors; nil where there is none.

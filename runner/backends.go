@@ -31,15 +31,17 @@ type backends struct {
 // closed again.
 func open(ctx context.Context, l *experiments.Loaded, o Options) (_ *backends, err error) {
 	b := &backends{}
+	secrets := &adapters.Secrets{}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, b.Close())
+			err = secrets.Redactor().Error(errors.Join(err, b.Close()))
 		}
 	}()
 	e := &l.Experiment
 	config := func(backend *matrix.Backend) adapters.Config {
-		return adapters.Config{Settings: backend.Settings, CacheDir: o.CacheDir, Progress: o.Progress.storeProgress()}
+		return adapters.Config{Settings: backend.Settings, CacheDir: o.CacheDir, Dir: l.Dir, Secrets: secrets, Progress: o.Progress.storeProgress()}
 	}
+	policy := func(l matrix.Limits, adapter string) adapters.Policy { return policy(l, adapter, secrets.Redactor()) }
 	if spec := e.Backends.Embedder; spec != nil {
 		embedder, err := o.Registry.Embedder(ctx, spec.Adapter, config(spec))
 		if err != nil {
@@ -87,8 +89,8 @@ func open(ctx context.Context, l *experiments.Loaded, o Options) (_ *backends, e
 }
 
 // policy turns the experiment's limits into a fresh policy: each backend has a rate and slots of its own.
-func policy(l matrix.Limits, adapter string) adapters.Policy {
-	p := adapters.Policy{Name: adapter, Redact: adapters.NewRedactor(), Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency), OnAttempt: attempt}
+func policy(l matrix.Limits, adapter string, redact *adapters.Redactor) adapters.Policy {
+	p := adapters.Policy{Name: adapter, Redact: redact, Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency), OnAttempt: attempt}
 	if l.RequestsPerMinute > 0 {
 		p.Limiter = rate.NewLimiter(rate.Limit(float64(l.RequestsPerMinute)/60), 1)
 	}

@@ -1,0 +1,68 @@
+package adapters
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Secrets reads keys from where the settings say they are, and remembers them for a [Redactor]. Settings never hold a key
+// themselves. It is safe for concurrent use; the nil Secrets knows none.
+type Secrets struct {
+	Env func(name string) (string, bool) // nil: os.LookupEnv
+
+	mu     sync.Mutex
+	values []string
+}
+
+// Read returns the key that stands in the environment variable env or else in file, without space around it, and "" where
+// neither is named. A key that is named and not there is an error, which names the setting (its name without "_env") and
+// never the key.
+func (s *Secrets) Read(setting, env, file, dir string) (string, error) {
+	var value string
+	switch {
+	case env == "" && file == "":
+		return "", nil
+	case env != "" && file != "":
+		return "", fmt.Errorf("%s_env and %s_file are both given: name one place for the key", setting, setting)
+	case s == nil:
+		return "", errors.New("no keys can be read here")
+	case env != "":
+		lookup := s.Env
+		if lookup == nil {
+			lookup = os.LookupEnv
+		}
+		value, _ = lookup(env)
+		if value = strings.TrimSpace(value); value == "" {
+			return "", fmt.Errorf("%s_env names the variable %q, which is not set or empty", setting, env)
+		}
+	default:
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(dir, file)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("%s_file: %w", setting, err)
+		}
+		if value = strings.TrimSpace(string(data)); value == "" {
+			return "", fmt.Errorf("%s_file: %s is empty", setting, file)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values = append(s.values, value)
+	return value, nil
+}
+
+// Redactor takes every key that was read so far out of what passes it.
+func (s *Secrets) Redactor() *Redactor {
+	if s == nil {
+		return NewRedactor()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return NewRedactor(s.values...)
+}

@@ -1,0 +1,51 @@
+package adapters_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"key": " file-key-1\n", "empty": "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := map[string]string{"KEY": "env-key-1\n", "BLANK": " "}
+	for _, tt := range []struct {
+		env, file string
+		want, err string
+	}{
+		{"", "", "", ""},
+		{"KEY", "", "env-key-1", ""},
+		{"", "key", "file-key-1", ""},
+		{"", filepath.Join(dir, "key"), "file-key-1", ""},
+		{"KEY", "key", "", "both given"},
+		{"NONE", "", "", `"NONE", which is not set`},
+		{"BLANK", "", "", "is not set or empty"},
+		{"", "empty", "", "is empty"},
+		{"", "nowhere", "", "api_key_file: open"},
+	} {
+		s := &adapters.Secrets{Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+		got, err := s.Read("api_key", tt.env, tt.file, dir)
+		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("env %q, file %q: %q, %v; want %q, %q", tt.env, tt.file, got, err, tt.want, tt.err)
+		}
+		if text := s.Redactor().String("key is " + got + "."); got != "" && strings.Contains(text, got) {
+			t.Errorf("the key that was read is not taken out of %q", text)
+		}
+	}
+	var none *adapters.Secrets
+	if _, err := none.Read("api_key", "KEY", "", dir); err == nil {
+		t.Error("a key is read from nowhere")
+	}
+	if got := none.Redactor().String("as it is"); got != "as it is" {
+		t.Errorf("without keys a text becomes %q", got)
+	}
+}
