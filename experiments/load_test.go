@@ -51,6 +51,7 @@ func TestDefaults(t *testing.T) {
 			Refusal:  []string{"I don't know", "I do not know"},
 		},
 		Runs:   matrix.Runs{Repeats: 5, Perturbations: matrix.Perturbations()},
+		Checks: matrix.Checks{Sample: 32, Fingerprint: matrix.FingerprintCheap, Elsewhere: 200000},
 		Limits: matrix.Limits{Concurrency: 4, Timeout: matrix.Duration(time.Minute), Retries: 2},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -19,6 +19,7 @@ type Experiment struct {
 	Pins     Pins     `json:"pins,omitzero"`
 	Pipeline Pipeline `json:"pipeline"`
 	Runs     Runs     `json:"runs"`
+	Checks   Checks   `json:"checks"`
 	Limits   Limits   `json:"limits"`
 }
 
@@ -236,6 +237,20 @@ type CachedAnswer struct {
 type Runs struct {
 	Repeats       int      `json:"repeats"`       // generations of A, B and each D; a deterministic generator needs one
 	Perturbations []string `json:"perturbations"` // variants of D, see Perturbations
+}
+
+// How the fingerprint of the index is taken before and after.
+const (
+	FingerprintCheap    = "cheap"    // what the store says of itself, and a fixed sample
+	FingerprintComplete = "complete" // every item is read again after the last case
+)
+
+// Checks says how closely the store is looked at.
+type Checks struct {
+	Sample      int      `json:"sample"`           // stored items whose vectors are compared with fresh embeddings; 0: none
+	Fingerprint string   `json:"fingerprint"`      // FingerprintCheap or FingerprintComplete
+	MaxAge      Duration `json:"max_age,omitzero"` // an item that was indexed longer ago is not fresh; 0: no limit
+	Elsewhere   int      `json:"elsewhere"`        // the most items of other collections that are read for evidence that is missing
 }
 
 // Limits bound the work.

@@ -86,7 +86,9 @@ type Retrieval struct {
 	EmbedModel     string     `json:"embed_model,omitempty"`
 	QueryPrefix    string     `json:"query_prefix,omitempty"`
 	LowerIsBetter  bool       `json:"lower_is_better,omitempty"`
-	Candidates     []Hit      `json:"candidates"` // the ranking to Depth; the first K are passed on
+	Candidates     []Hit      `json:"candidates"`      // the ranking to Depth; the first K are passed on
+	Cap            int        `json:"cap,omitempty"`   // the store returns no more than this; 0: it returns what is asked for
+	Named          []NamedHit `json:"named,omitempty"` // gold items that are not among the candidates, each looked up by itself
 	RerankModel    string     `json:"rerank_model,omitempty"`
 	RerankTop      int        `json:"rerank_top,omitempty"`
 	RerankOrder    string     `json:"rerank_order,omitempty"`
@@ -97,6 +99,15 @@ type Retrieval struct {
 	Error          *CallError `json:"error,omitempty"`
 	At             string     `json:"at,omitempty"`         // volatile
 	LatencyMS      int64      `json:"latency_ms,omitempty"` // volatile
+}
+
+// NamedHit is one item's own place in the full ranking, however deep. Score is nil where the search cannot score the item at
+// all. Rank is 0 where it has no score or the store does not count so far; it is then behind AtLeast items.
+type NamedHit struct {
+	ID      string   `json:"id"`
+	Score   *Decimal `json:"score,omitempty"`
+	Rank    int      `json:"rank,omitempty"`
+	AtLeast int      `json:"at_least,omitempty"`
 }
 
 // PassedOn returns the candidates that left the search: the first K.
@@ -196,11 +207,16 @@ type StoreFacts struct {
 	Adapter          string         `json:"adapter"`
 	Version          string         `json:"version,omitempty"`
 	Collection       string         `json:"collection,omitempty"`
+	Notes            []string       `json:"notes,omitempty"` // what the store says that bears on all of this
 	Mode             string         `json:"mode"`
 	Fingerprint      string         `json:"fingerprint,omitempty"`
 	FingerprintAfter string         `json:"fingerprint_after,omitempty"`
+	FingerprintBlind string         `json:"fingerprint_blind,omitempty"` // what it cannot see
+	Content          string         `json:"content,omitempty"`           // digest of every item, where the complete fingerprint is asked for
+	ContentAfter     string         `json:"content_after,omitempty"`
 	Revision         string         `json:"revision,omitempty"`
 	Scan             ScanFacts      `json:"scan"`
+	Fresh            *FreshFacts    `json:"fresh,omitempty"`
 	Gold             []GoldFacts    `json:"gold,omitempty"` // one for each alternative of each requirement, in order
 	Embed            *EmbedFacts    `json:"embed,omitempty"`
 	FilterControl    *FilterControl `json:"filter_control,omitempty"`
@@ -216,15 +232,35 @@ type ScanFacts struct {
 	Reason   string `json:"reason,omitempty"` // why it is not complete
 }
 
+// FreshFacts is what one scan saw of the age of all items. The counts are of items; Examples are ids of the first few
+// outdated ones.
+type FreshFacts struct {
+	Items    int      `json:"items"`            // that the scan read
+	Timed    int      `json:"timed"`            // that carry the times that the comparisons below need
+	Updated  int      `json:"updated"`          // whose source was updated after they were indexed
+	Old      int      `json:"old"`              // that were indexed longer ago than MaxAge
+	MaxAge   Duration `json:"max_age,omitzero"` // checks.max_age; 0: not asked for
+	Compared int      `json:"compared"`         // that were compared with the documents of the experiment; 0: it has none
+	Differ   int      `json:"differ"`           // whose source has a document, and none with their text
+	Gone     int      `json:"gone"`             // whose source has no document
+	Unstored int      `json:"unstored"`         // documents whose text no item of their source has
+	Examples []string `json:"examples,omitempty"`
+}
+
+// Outdated returns how many items are not as their source is.
+func (f *FreshFacts) Outdated() int { return f.Updated + f.Old + f.Differ + f.Gone }
+
 // GoldFacts is what the scan saw of one piece of gold.
 type GoldFacts struct {
 	Requirement int        `json:"requirement"` // index into Evidence.Required
 	Alternative int        `json:"alternative"` // index into AnyOf
 	Exact       []string   `json:"exact,omitempty"`
-	Folded      []string   `json:"folded,omitempty"` // ids that hold the span only after NFKC, case and white space are folded
-	Split       [][]string `json:"split,omitempty"`  // pairs of neighbouring ids of one source that hold the span between them
-	Items       []GoldItem `json:"items,omitempty"`  // items stored under the source: all that hold the span, and the first few of the others
-	Stored      int        `json:"stored,omitempty"` // how many items are stored under the source
+	Folded      []string   `json:"folded,omitempty"`    // ids that hold the span only after NFKC, case and white space are folded
+	FoldedBy    []string   `json:"folded_by,omitempty"` // of each, the one folding that is enough: nfc, case, white space, several
+	Split       [][]string `json:"split,omitempty"`     // pairs of ids of one source that hold the span between them
+	Unserved    []string   `json:"unserved,omitempty"`  // "field of id": it stands in a field that is not the text
+	Items       []GoldItem `json:"items,omitempty"`     // items stored under the source: all that hold the span, and the first few of the others
+	Stored      int        `json:"stored,omitempty"`    // how many items are stored under the source
 	Elsewhere   []string   `json:"elsewhere,omitempty"`
 	Copies      []string   `json:"copies,omitempty"` // ids under other sources that hold the whole text that the case gives
 	Text        Text       `json:"text,omitzero"`    // the gold text that B uses
@@ -241,7 +277,11 @@ type GoldItem struct {
 	Access   []string `json:"access,omitempty"`
 	Allowed  bool     `json:"allowed"`         // the asker may see it
 	Stale    bool     `json:"stale,omitempty"` // the contract names a revision and this is another
-	// Metadata holds the fields that the asker's attributes are held against.
+	// IndexedAt and UpdatedAt (of the source) are RFC 3339, "" where the store does not tell.
+	IndexedAt string   `json:"indexed_at,omitempty"`
+	UpdatedAt string   `json:"updated_at,omitempty"`
+	Outdated  []string `json:"outdated,omitempty"` // why it is not as its source is now, a reason each
+	// Metadata holds the fields that the asker's attributes and the filter are held against.
 	Metadata map[string][]string `json:"metadata,omitempty"`
 }
 

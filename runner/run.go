@@ -38,6 +38,7 @@ type session struct {
 	experiment *matrix.Experiment
 	presence   *presence
 	identity   *identity
+	sources    sources // the experiment's own documents, where the store does not fill itself from them
 	count      counter
 	now        func() time.Time
 	progress   *Progress
@@ -134,6 +135,12 @@ func start(ctx context.Context, l *experiments.Loaded, o Options) (_ *session, e
 	cases := make([]*matrix.Case, len(l.Cases))
 	for i := range l.Cases {
 		cases[i] = &l.Cases[i].Case
+	}
+	for _, note := range b.storeInfo.Notes {
+		s.warn(note)
+	}
+	if s.sources, err = readSources(ctx, l.Documents, s.store); err != nil {
+		return nil, err
 	}
 	s.progress.begin("scanning the store", b.storeInfo.Count)
 	if s.presence, err = s.prove(ctx, cases); err != nil {
