@@ -83,6 +83,8 @@ const (
 	ProbeKeyword     CellID = "C/keyword"      // the keyword arm of a hybrid search alone
 	ProbeDense       CellID = "C/dense"        // the dense arm alone
 	ProbeIndexEmbed  CellID = "C/index-embed"  // the query embedded as the index is pinned or declared to be
+	ProbeNamed       CellID = "C/named"        // the gold items by name: their own scores
+	ProbeAhead       CellID = "C/ahead"        // what scores better than they do, counted however deep
 	ControlFilter    CellID = "C/filter-void"  // a filter value that cannot exist: must return nothing
 	ControlRerank    CellID = "C/rerank-order" // the reranker on the query itself and an unrelated text: the query must win
 )
@@ -261,6 +263,9 @@ func expandSearches(e *Experiment, c *Case) []PlannedSearch {
 	probe(ProbeKeyword, s.Mode == ModeHybrid, "the keyword arm alone")
 	probe(ProbeDense, s.Mode == ModeHybrid, "the dense arm alone")
 	probe(ProbeIndexEmbed, vectors, "the query is embedded as the index is pinned or declared to be")
+	// Fused scores depend on how many items each arm ranked, so that they place nothing beyond it.
+	probe(ProbeNamed, s.Mode != ModeHybrid, "the gold items are asked for by name")
+	probe(ProbeAhead, s.Mode != ModeHybrid, "what scores better than the gold items is counted")
 	if len(s.Filter) > 0 {
 		searches = append(searches, PlannedSearch{Cell: ControlFilter, Change: "every filter value is one that cannot exist"})
 	}

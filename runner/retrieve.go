@@ -25,8 +25,10 @@ type search struct {
 	filter    matrix.Filter
 	threshold *matrix.Decimal
 	exact     bool
-	model     string  // another embedding model for the query
-	prefix    *string // another prefix for the query
+	model     string   // another embedding model for the query
+	prefix    *string  // another prefix for the query
+	only      []string // these ids alone; nil: all
+	reach     int      // how many hits are asked for, by id and score alone; 0: the depth of the pipeline, with texts
 }
 
 // production is the search that production makes for the case.
@@ -53,6 +55,9 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 		Cell: s.cell, Query: r.c.Question(), QueryEffective: s.query, Mode: s.mode, K: p.K, Depth: max(p.Depth, p.K),
 		Filter: s.filter, Threshold: s.threshold, Exact: s.exact, Candidates: []matrix.Hit{},
 	}
+	if s.reach > 0 {
+		out.Depth = s.reach
+	}
 	call := matrix.Call{Case: r.plan.CaseDigest, Cell: s.cell, Step: "retrieve", Rep: 1, Provider: r.experiment.Backends.Store.Adapter, Model: s.model}
 	var err error
 	if call.Input, err = matrix.Digest(struct {
@@ -64,7 +69,8 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 		Depth            int
 		Model, QueryBase string
 		Prefix           *string
-	}{r.experiment.Backends.Store, s.query, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix}); err != nil {
+		Only             []string `json:",omitempty"`
+	}{r.experiment.Backends.Store, s.query, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix, s.only}); err != nil {
 		return out, err
 	}
 	if out.CallKey, err = call.Key(); err != nil {
@@ -105,7 +111,7 @@ func (r *caseRun) retrievesLocally(s search) bool {
 
 // recordHits copies a ranking; texts are kept near the cutoff.
 func recordHits(out *matrix.Retrieval, response adapters.SearchResponse) {
-	out.LowerIsBetter = response.LowerIsBetter
+	out.LowerIsBetter, out.Cap = response.LowerIsBetter, response.Cap
 	for i, h := range response.Hits {
 		hit := matrix.Hit{Rank: i + 1, ID: h.ID, Source: h.Source, Revision: h.Revision, Access: h.Access, Metadata: h.Metadata}
 		if h.Score != nil {
@@ -120,7 +126,7 @@ func recordHits(out *matrix.Retrieval, response adapters.SearchResponse) {
 
 // ask embeds the query where the mode needs it, and searches.
 func (r *caseRun) ask(ctx context.Context, s search, out *matrix.Retrieval) (adapters.SearchResponse, error) {
-	req := adapters.SearchRequest{Mode: s.mode, Query: s.query, Limit: out.Depth, Filter: conditions(s.filter), Exact: s.exact}
+	req := adapters.SearchRequest{Mode: s.mode, Query: s.query, Limit: out.Depth, Filter: conditions(s.filter), Exact: s.exact, Only: s.only, IDsOnly: s.reach > 0}
 	if s.threshold != nil {
 		t := s.threshold.Float()
 		req.Threshold = &t
@@ -245,6 +251,13 @@ func (r *caseRun) probes(ctx context.Context) error {
 			if !r.indexEmbed(&s) {
 				continue
 			}
+		case matrix.ProbeNamed:
+			if err := r.named(ctx, s); err != nil {
+				return err
+			}
+			continue
+		case matrix.ProbeAhead:
+			continue // made by the probe before, which knows the scores
 		case matrix.ControlFilter:
 			if err := r.controlFilter(ctx, s); err != nil {
 				return err

@@ -171,6 +171,38 @@ func (x *facts) probe(cell matrix.CellID, g *goldState) (rank int, passed, seen 
 	return rank, rank > 0 && rank <= r.K, true
 }
 
+// named returns the gold's own place in the full ranking, of the item of it that stands best; nil where it was not looked up.
+func (x *facts) named(g *goldState) *matrix.NamedHit {
+	r, _ := x.retrieval(matrix.ProbeNamed)
+	if r == nil {
+		return nil
+	}
+	var best *matrix.NamedHit
+	for i := range r.Named {
+		n := &r.Named[i]
+		switch {
+		case !slices.Contains(g.holders, n.ID) || !x.ownItem(g.requirement, n.ID):
+		case best == nil, best.Score == nil, n.Score != nil && n.Rank > 0 && (best.Rank == 0 || n.Rank < best.Rank):
+			best = n
+		}
+	}
+	return best
+}
+
+// ownItem reports whether a stored item that holds the span is the gold's own, where the scan met any such.
+func (x *facts) ownItem(requirement int, id string) bool {
+	known := false
+	for _, g := range x.goldFacts(requirement) {
+		for _, i := range g.Items {
+			known = true
+			if i.ID == id {
+				return !i.Stale
+			}
+		}
+	}
+	return !known
+}
+
 func (x *facts) newGold(requirement int) *goldState {
 	first := x.c.Evidence.Required[requirement].AnyOf[0]
 	if best := GoldText(&x.o.Store, requirement); best != nil {

@@ -158,6 +158,15 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 		if rank, _ := x.elsewhere(g); rank > 0 {
 			return no
 		}
+		named := x.named(g)
+		switch {
+		case named != nil && named.Score != nil && named.Rank > 0 && named.Rank <= x.search.K:
+			return unknown("the search without " + strings.Join(x.cuts(), " and ") + " at once: by its own score the gold is within the cutoff")
+		case named != nil && named.Score != nil:
+			return no // it has a score and a place, if a bad one
+		case named != nil && x.keyword() && len(g.place.Shared) == 0:
+			return yes(fmt.Sprintf("gold %s: in the store, shares no term with the query", g.name()), "asked for by its id, it has no score")
+		}
 		if ranked >= x.search.Depth {
 			if !x.keyword() || len(g.place.Shared) > 0 {
 				return no // it may stand below the depth
@@ -228,12 +237,23 @@ func (x *facts) elsewhere(g *goldState) (int, matrix.CellID) {
 	return 0, ""
 }
 
+// deep says where the gold stands below the recorded ranking, as far as that is known.
+func (x *facts) deep(g *goldState) string {
+	switch n := x.named(g); {
+	case n != nil && n.Score != nil && n.Rank > 0:
+		return fmt.Sprintf("gold %s: rank %d by its own score %s; cutoff %d", g.name(), n.Rank, *n.Score, x.search.K)
+	case n != nil && n.Score != nil && n.AtLeast > 0:
+		return fmt.Sprintf("gold %s: behind %d items by its own score %s; cutoff %d", g.name(), n.AtLeast, *n.Score, x.search.K)
+	}
+	return fmt.Sprintf("gold %s: below rank %d, the depth of the recorded ranking; cutoff %d", g.name(), x.search.Depth, x.search.K)
+}
+
 func belowCutoff(x *facts, g *goldState) finding {
 	if rank, cell := x.elsewhere(g); g.place.BySpan == 0 && rank > 0 {
 		return yes(fmt.Sprintf("gold %s: not returned in production, and rank %d of k = %d in %s, so the cutoff would cut it all the same", g.name(), rank, x.search.K, cell))
 	}
 	if g.place.BySpan == 0 {
-		return yes(fmt.Sprintf("gold %s: below rank %d, the depth of the recorded ranking; cutoff %d", g.name(), x.search.Depth, x.search.K))
+		return yes(x.deep(g))
 	}
 	evidence := []string{fmt.Sprintf("gold %s: rank %d, cutoff %d", g.name(), g.place.BySpan, x.search.K)}
 	for _, arm := range []matrix.CellID{matrix.ProbeKeyword, matrix.ProbeDense} {

@@ -1,0 +1,124 @@
+package runner
+
+import (
+	"context"
+	"slices"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+const (
+	// countedTo is how deep a gold item's place is counted at most.
+	countedTo = 10_000
+	// slack keeps an item at its own score where a store compares it in single precision.
+	slack = 1e-5
+)
+
+// named asks for the gold items that production's ranking lacks by their ids, and counts how many items score better. The
+// score is taken without the filter, which may hide the item; the place is the one that it has, or would have, behind it.
+func (r *caseRun) named(ctx context.Context, s search) error {
+	store := r.store.Capabilities()
+	ids := r.unranked()
+	if !store.Only || len(ids) == 0 {
+		return nil
+	}
+	s.exact = store.Exact
+	alone := s
+	alone.only, alone.filter, alone.threshold = ids, nil, nil
+	found, err := r.retrieve(ctx, alone)
+	if err != nil {
+		return err
+	}
+	if found.Status == matrix.StatusOK && len(found.Named) == 0 { // else it was counted before
+		for _, id := range ids {
+			named := matrix.NamedHit{ID: id}
+			if i := slices.IndexFunc(found.Candidates, func(h matrix.Hit) bool { return h.ID == id }); i >= 0 {
+				named.Score = found.Candidates[i].Score
+			}
+			found.Named = append(found.Named, named)
+		}
+		if store.Threshold {
+			if err := r.countAhead(ctx, s, &found); err != nil {
+				return err
+			}
+		}
+	}
+	r.obs.Retrievals = append(r.obs.Retrievals, found)
+	return nil
+}
+
+// unranked lists the items that hold gold, may be its item, and are not among production's candidates.
+func (r *caseRun) unranked() []string {
+	var out []string
+	for _, g := range r.obs.Store.Gold {
+		for _, id := range append(slices.Clone(g.Exact), g.Folded...) {
+			ranked := slices.ContainsFunc(r.obs.Retrievals[0].Candidates, func(h matrix.Hit) bool { return h.ID == id })
+			if !ranked && len(out) < keepItems && !slices.Contains(out, id) {
+				out = append(out, id)
+			}
+		}
+	}
+	return out
+}
+
+// countAhead finds the places of the named items: everything that scores as well as the worst of them is listed, by id and score.
+func (r *caseRun) countAhead(ctx context.Context, s search, found *matrix.Retrieval) error {
+	worst := worstScore(found)
+	if worst == nil {
+		return nil
+	}
+	s.cell, s.reach = matrix.ProbeAhead, min(max(r.storeInfo.Count, 1), countedTo)
+	limit := matrix.NewDecimal(*worst)
+	s.threshold = &limit
+	ahead, err := r.retrieve(ctx, s)
+	if err != nil || ahead.Status != matrix.StatusOK {
+		return err
+	}
+	// The ids of thousands of items prove no more than their number.
+	for i := range found.Named {
+		n := &found.Named[i]
+		if n.Score == nil {
+			continue
+		}
+		at := slices.IndexFunc(ahead.Candidates, func(h matrix.Hit) bool { return h.ID == n.ID })
+		switch full := len(ahead.Candidates) >= s.reach || ahead.Cap > 0 && len(ahead.Candidates) >= ahead.Cap; {
+		case at >= 0:
+			n.Rank = at + 1
+		case full && len(ahead.Candidates) < r.storeInfo.Count:
+			n.AtLeast = len(ahead.Candidates)
+		default: // the filter keeps it out
+			n.Rank = 1 + better(ahead.Candidates, n.Score.Float(), found.LowerIsBetter)
+		}
+	}
+	return nil
+}
+
+// worstScore is the score of the item that is furthest down, a little worsened.
+func worstScore(found *matrix.Retrieval) *float64 {
+	var worst *float64
+	for _, n := range found.Named {
+		if n.Score == nil {
+			continue
+		}
+		score := n.Score.Float()
+		by := slack * max(1, score, -score)
+		if !found.LowerIsBetter {
+			by = -by
+		}
+		score += by
+		if worst == nil || (score > *worst) == found.LowerIsBetter {
+			worst = &score
+		}
+	}
+	return worst
+}
+
+func better(hits []matrix.Hit, than float64, lowerIsBetter bool) int {
+	n := 0
+	for _, h := range hits {
+		if h.Score != nil && h.Score.Float() != than && (h.Score.Float() > than) != lowerIsBetter {
+			n++
+		}
+	}
+	return n
+}
