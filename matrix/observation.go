@@ -247,6 +247,14 @@ type FreshFacts struct {
 	Examples []string `json:"examples,omitempty"`
 }
 
+// Reasons why a stored item is not as its source is now.
+const (
+	OutdatedSource = "source-updated"      // its source was updated after it was indexed
+	OutdatedAge    = "older-than-max-age"  // it was indexed longer ago than checks.max_age
+	OutdatedGone   = "source-gone"         // no document of the experiment has its source
+	OutdatedText   = "differs-from-source" // no document of its source has its text
+)
+
 // Outdated returns how many items are not as their source is.
 func (f *FreshFacts) Outdated() int { return f.Updated + f.Old + f.Differ + f.Gone }
 
@@ -280,7 +288,7 @@ type GoldItem struct {
 	// IndexedAt and UpdatedAt (of the source) are RFC 3339, "" where the store does not tell.
 	IndexedAt string   `json:"indexed_at,omitempty"`
 	UpdatedAt string   `json:"updated_at,omitempty"`
-	Outdated  []string `json:"outdated,omitempty"` // why it is not as its source is now, a reason each
+	Outdated  []string `json:"outdated,omitempty"` // why it is not as its source is now: Outdated… reasons
 	// Metadata holds the fields that the asker's attributes and the filter are held against.
 	Metadata map[string][]string `json:"metadata,omitempty"`
 }

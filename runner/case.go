@@ -78,8 +78,8 @@ func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan
 	}
 	info := s.storeInfo
 	r.obs.Store = matrix.StoreFacts{
-		Adapter: s.experiment.Backends.Store.Adapter, Version: info.Version, Collection: info.Collection, Mode: s.experiment.Pipeline.Search.Mode,
-		Fingerprint: info.Fingerprint, Revision: info.Revision, Scan: s.presence.scan, Gold: s.presence.gold[c.ID],
+		Adapter: s.experiment.Backends.Store.Adapter, Version: info.Version, Collection: info.Collection, Mode: s.experiment.Pipeline.Search.Mode, Notes: info.Notes,
+		Fingerprint: info.Fingerprint, FingerprintBlind: info.FingerprintMisses, Content: s.presence.content, Revision: info.Revision, Fresh: s.presence.fresh, Scan: s.presence.scan, Gold: s.presence.gold[c.ID],
 	}
 	if s.presence.err != nil {
 		r.obs.Store.Error = callError(s.presence.err)

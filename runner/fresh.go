@@ -63,11 +63,11 @@ func (s *session) age(f *matrix.FreshFacts, item *adapters.Item) []string {
 	}
 	if !item.IndexedAt.IsZero() && item.UpdatedAt.After(item.IndexedAt) {
 		f.Updated++
-		out = append(out, fmt.Sprintf("its source was updated at %s, after it was indexed at %s", stampOf(item.UpdatedAt), stampOf(item.IndexedAt)))
+		out = append(out, matrix.OutdatedSource)
 	}
 	if maxAge > 0 && !item.IndexedAt.IsZero() && s.now().Sub(item.IndexedAt) > maxAge {
 		f.Old++
-		out = append(out, fmt.Sprintf("it was indexed at %s, longer ago than checks.max_age (%s)", stampOf(item.IndexedAt), maxAge))
+		out = append(out, matrix.OutdatedAge)
 	}
 	if s.sources != nil {
 		f.Compared++
@@ -81,10 +81,10 @@ func (s *session) age(f *matrix.FreshFacts, item *adapters.Item) []string {
 		switch {
 		case !known:
 			f.Gone++
-			out = append(out, "no document of the experiment has its source")
+			out = append(out, matrix.OutdatedGone)
 		case !same:
 			f.Differ++
-			out = append(out, "no document of its source has its text")
+			out = append(out, matrix.OutdatedText)
 		default:
 			texts[hash] = true
 		}

@@ -74,14 +74,12 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	summary.Setup.Local = s.generatorInfo.Local
 	summary.Bundles, summary.Planned = execution.Dir(), len(l.Cases)
 	cases := make([]*results.CaseSummary, len(l.Cases))
-	runErr := s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
-		sealed, err := s.runCase(ctx, execution, &l.Cases[i], i == 0 && s.deterministic)
-		if err != nil {
-			return fmt.Errorf("case %q: %w", l.Cases[i].Case.ID, err)
-		}
-		cases[i] = sealed
-		return nil
-	})
+	var runErr error
+	batchSize := s.batch(len(l.Cases))
+	for first := 0; first < len(l.Cases) && runErr == nil; first += batchSize {
+		batch := l.Cases[first:min(first+batchSize, len(l.Cases))]
+		runErr = s.runBatch(ctx, execution, batch, first == 0, o.Drain, cases[first:])
+	}
 	for _, c := range cases {
 		if c != nil {
 			summary.Cases = append(summary.Cases, *c)
@@ -188,9 +186,79 @@ func (s *session) each(ctx context.Context, cases []experiments.LoadedCase, drai
 	return err
 }
 
-// runCase observes one case, judges it and seals its bundle. With hold, A's request is made twice to hold the generator to
-// its word.
-func (s *session) runCase(ctx context.Context, execution *results.Execution, lc *experiments.LoadedCase, hold bool) (_ *results.CaseSummary, err error) {
+// batch is how many cases are observed before they are judged. Each complete fingerprint reads the whole store, and what was
+// observed before it waits for it; with the cheap one every case is judged at once.
+func (s *session) batch(cases int) int {
+	const between = 200 // two complete fingerprints
+	if s.experiment.Checks.Fingerprint == matrix.FingerprintComplete {
+		return between
+	}
+	return cases
+}
+
+// runBatch observes some cases and seals a bundle for each. With first, the first of them holds the generator to its word.
+func (s *session) runBatch(ctx context.Context, execution *results.Execution, batch []experiments.LoadedCase, first bool, drain <-chan struct{}, into []*results.CaseSummary) error {
+	complete := s.experiment.Checks.Fingerprint == matrix.FingerprintComplete
+	waiting := make([]*observed, len(batch))
+	err := s.each(ctx, batch, drain, func(ctx context.Context, i int) error {
+		o, err := s.observeCase(ctx, execution, &batch[i], first && i == 0 && s.deterministic)
+		if err == nil && complete {
+			waiting[i] = o
+			return nil
+		}
+		if err == nil {
+			into[i], err = s.seal(o)
+		}
+		if err != nil {
+			return fmt.Errorf("case %q: %w", batch[i].Case.ID, err)
+		}
+		return nil
+	})
+	if !complete {
+		return err
+	}
+	content := s.contentNow(ctx)
+	for i, o := range waiting {
+		if o == nil {
+			continue
+		}
+		o.observations.Store.ContentAfter = content
+		sealed, sealErr := s.seal(o)
+		if sealErr != nil {
+			err = errors.Join(err, fmt.Errorf("case %q: %w", batch[i].Case.ID, sealErr))
+			continue
+		}
+		into[i] = sealed
+	}
+	return err
+}
+
+// contentNow reads every item again, "" where that fails: then it is not known whether the index changed.
+func (s *session) contentNow(ctx context.Context) string {
+	sum := &contentSum{}
+	s.progress.begin("reading the store again", s.storeInfo.Count)
+	report, err := s.store.Scan(ctx, s.fullScan(), func(item adapters.Item) error {
+		sum.add(&item)
+		s.progress.scanned(sum.items)
+		return nil
+	})
+	if err != nil || report.Scanned != report.Counted {
+		s.warn("the store could not be read again to the end, so that it is not known whether it changed")
+		return ""
+	}
+	return sum.String()
+}
+
+// observed is a case between its last call and its seal.
+type observed struct {
+	lc           *experiments.LoadedCase
+	plan         *matrix.Plan
+	writer       *results.CaseWriter
+	observations *matrix.Observations
+}
+
+// observeCase makes all calls of one case. With hold, A's request is made twice to hold the generator to its word.
+func (s *session) observeCase(ctx context.Context, execution *results.Execution, lc *experiments.LoadedCase, hold bool) (_ *observed, err error) {
 	c := &lc.Case
 	plan, err := s.plan(c, hold)
 	if err != nil {
@@ -233,22 +301,34 @@ func (s *session) runCase(ctx context.Context, execution *results.Execution, lc 
 			return nil, err
 		}
 	}
-	features, evaluation, err := s.evaluate(c, plan, observations)
+	return &observed{lc, plan, writer, observations}, nil
+}
+
+// seal judges an observed case and seals its bundle.
+func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, o.writer.Abort())
+		}
+	}()
+	c := &o.lc.Case
+	features, evaluation, err := s.evaluate(c, o.plan, o.observations)
 	if err != nil {
 		return nil, err
 	}
-	if pins, err = s.pinsAfter(observations); err != nil {
+	pins, err := s.pinsAfter(o.observations)
+	if err != nil {
 		return nil, err
 	}
-	path, err := writer.Seal(results.Bundle{
-		Case: *c, CaseSource: lc.Source, Experiment: *s.experiment, Pins: pins, Plan: *plan,
-		Observations: *observations, Features: features, Evaluation: evaluation,
+	path, err := o.writer.Seal(results.Bundle{
+		Case: *c, CaseSource: o.lc.Source, Experiment: *s.experiment, Pins: pins, Plan: *o.plan,
+		Observations: *o.observations, Features: features, Evaluation: evaluation,
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.progress.finished(c.ID)
-	summary := results.Summarise(evaluation, observations, path)
+	summary := results.Summarise(evaluation, o.observations, path)
 	return &summary, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -28,13 +29,7 @@ func (x *facts) checks() []Check {
 			add("filter_control_empty", boolAnswer(len(c.Returned) == 0), counted(len(c.Returned), "item", "items")+" for a value that cannot exist")
 		}
 	}
-	s := x.o.Store
-	switch {
-	case s.Fingerprint == "" || s.FingerprintAfter == "":
-		add("index_stable", matrix.Unknown, "the store gives no fingerprint before and after")
-	default:
-		add("index_stable", boolAnswer(s.Fingerprint == s.FingerprintAfter), "fingerprint before and after the run")
-	}
+	out = append(out, x.stableCheck())
 	return out
 }
 
@@ -44,7 +39,7 @@ func (x *facts) goldChecks() []Check {
 	var evidence, unresolved []string
 	for _, g := range x.gold {
 		stored = worse(stored, g.inStore)
-		evidence = append(evidence, fmt.Sprintf("%s: %s", g.source, orElse(quoted(g.holders), "in none")))
+		evidence = append(evidence, g.source+": "+x.heldBy(g))
 		items := x.relations(g.requirement)
 		if len(items) == 0 {
 			unresolved = append(unresolved, g.source)
@@ -68,6 +63,7 @@ func (x *facts) goldChecks() []Check {
 		{Name: "gold_id_resolves", Result: resolves, Evidence: orElse(strings.Join(unresolved, ", "), "every gold source has a stored item")},
 		{Name: "revision_match", Result: revision},
 		{Name: "body_hash_match", Result: x.bodies()},
+		x.freshCheck(),
 	}
 	boundaries := []struct {
 		name string
@@ -89,6 +85,106 @@ func (x *facts) goldChecks() []Check {
 		checks = append(checks, Check{Name: b.name, Result: result})
 	}
 	return checks
+}
+
+// heldBy says which stored items hold a piece of gold, or what stands in its place.
+func (x *facts) heldBy(g *goldState) string {
+	folded := map[string]string{}
+	var near []string
+	for _, s := range x.goldFacts(g.requirement) {
+		for i, id := range s.Folded {
+			if i < len(s.FoldedBy) {
+				folded[id] = s.FoldedBy[i]
+			}
+		}
+		near = append(near, x.near(s)...)
+	}
+	if len(g.holders) == 0 {
+		return strings.Join(append([]string{"in none"}, near...), "; ")
+	}
+	held := make([]string, len(g.holders))
+	for i, id := range g.holders {
+		held[i] = id
+		if by := folded[id]; by != "" {
+			held[i] += " (only when " + by + " is folded)"
+		}
+	}
+	return quoted(held)
+}
+
+// near says where a span that no text holds stands all the same.
+func (x *facts) near(s *matrix.GoldFacts) []string {
+	var out []string
+	if len(s.Split) > 0 {
+		out = append(out, "split over "+strings.Join(s.Split[0], " and "))
+	}
+	if len(s.Unserved) > 0 {
+		out = append(out, "only in a field that is not served: "+quoted(s.Unserved))
+	}
+	if len(s.Elsewhere) > 0 {
+		out = append(out, "in another collection: "+quoted(s.Elsewhere))
+	}
+	return out
+}
+
+// freshCheck says whether the stored items of the gold's sources are as their sources are now.
+func (x *facts) freshCheck() Check {
+	c := Check{Name: "fresh", Result: matrix.Unknown}
+	var reasons []string
+	timed := false
+	for i := range x.gold {
+		for _, s := range x.goldFacts(i) {
+			for _, item := range s.Items {
+				timed = timed || item.IndexedAt != "" && (item.UpdatedAt != "" || x.e.Checks.MaxAge > 0)
+				for _, why := range item.Outdated {
+					reasons = append(reasons, item.ID+": "+x.outdatedBy(&item, why))
+				}
+			}
+		}
+	}
+	f := x.o.Store.Fresh
+	switch {
+	case len(reasons) > 0:
+		c.Result, c.Evidence = matrix.No, quoted(reasons)
+	case f == nil:
+		c.Evidence = "the store was not scanned"
+	case timed || f.Compared > 0:
+		c.Result, c.Evidence = matrix.Yes, "no stored item of its sources is older than its source"
+	default:
+		c.Evidence = "the store tells no times: set backends.store.fields.indexed_at and updated_at, or checks.max_age, or give the documents"
+	}
+	return c
+}
+
+// outdatedBy says one reason why a stored item is not as its source is now.
+func (x *facts) outdatedBy(item *matrix.GoldItem, why string) string {
+	switch why {
+	case matrix.OutdatedSource:
+		return fmt.Sprintf("its source was updated at %s, after it was indexed at %s", item.UpdatedAt, item.IndexedAt)
+	case matrix.OutdatedAge:
+		return fmt.Sprintf("it was indexed at %s, longer ago than checks.max_age (%s)", item.IndexedAt, time.Duration(x.e.Checks.MaxAge))
+	case matrix.OutdatedGone:
+		return "no document of the experiment has its source"
+	case matrix.OutdatedText:
+		return "no document of its source has its text"
+	}
+	return why
+}
+
+func (x *facts) stableCheck() Check {
+	s := &x.o.Store
+	c := Check{Name: "index_stable", Result: x.indexStable(), Evidence: "cheap fingerprint before and after"}
+	switch {
+	case s.Content != "" && s.ContentAfter != "":
+		c.Evidence = "every item before and after; it cannot see what was changed and changed back in between"
+	case x.e.Checks.Fingerprint == matrix.FingerprintComplete:
+		c.Evidence = "the store could not be read whole before and after"
+	case s.Fingerprint == "" || s.FingerprintAfter == "":
+		c.Evidence = "the store gives no fingerprint before and after"
+	case s.FingerprintBlind != "":
+		c.Evidence += "; " + s.FingerprintBlind
+	}
+	return c
 }
 
 // bodies says whether the stored bodies that hold the spans are the gold texts that the case gives.

@@ -93,9 +93,19 @@ func (w *walker) judgeable() string {
 	return ""
 }
 
-func (w *walker) unstableIndex() bool {
-	s := w.o.Store
-	return s.Fingerprint != "" && s.FingerprintAfter != "" && s.Fingerprint != s.FingerprintAfter
+func (w *walker) unstableIndex() bool { return w.indexStable() == matrix.No }
+
+// indexStable compares the fingerprints of the index before and after: the cheap one, and the complete one where it was taken.
+func (x *facts) indexStable() matrix.Answer {
+	s := &x.o.Store
+	moved := func(before, after string) bool { return before != "" && after != "" && before != after }
+	switch {
+	case moved(s.Fingerprint, s.FingerprintAfter), moved(s.Content, s.ContentAfter):
+		return matrix.No
+	case x.e.Checks.Fingerprint == matrix.FingerprintComplete && (s.Content == "" || s.ContentAfter == ""), s.Fingerprint == "", s.FingerprintAfter == "":
+		return matrix.Unknown
+	}
+	return matrix.Yes
 }
 
 func (w *walker) ask(r *Rule) bool {

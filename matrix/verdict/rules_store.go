@@ -206,6 +206,7 @@ func indexRules() []Rule {
 			"ranking, prompt and model work: there is nothing to find",
 			func(x *facts, g *goldState) finding {
 				evidence := []string{fmt.Sprintf("gold %s: in none of %s", g.name(), x.scannedAll())}
+				evidence = append(evidence, x.unserved(g)...)
 				if len(g.holders) > 0 {
 					evidence = append(evidence, fmt.Sprintf("its span stands in %s, which is not the gold: another source, and too few words to tell", quoted(g.holders)))
 				}
@@ -217,7 +218,7 @@ func indexRules() []Rule {
 			"ranking work: an empty item cannot answer",
 			storedAs("empty", "is stored with an empty body", func(*goldState, StoredRelation) bool { return true })),
 		rule("stale", "The store holds another revision of the evidence.",
-			"the stored item's revision against the contract's",
+			"the stored item's revision against the contract's, and its text and times against its source's",
 			"re-index the source; compare the ingestion's schedule with the source's last change",
 			"prompt and model work: the model answers from what the store still says",
 			func(x *facts, g *goldState) finding {
@@ -227,6 +228,16 @@ func indexRules() []Rule {
 				for _, r := range relations {
 					if r.Stale && (!current || r.Relation == "holds-span" || r.ID == g.source) {
 						return yes(fmt.Sprintf("gold %s: %s is stored in revision %q, the case needs %q", g.name(), r.ID, r.Revision, x.c.Evidence.Required[g.requirement].AnyOf[0].Revision))
+					}
+				}
+				for _, s := range x.goldFacts(g.requirement) {
+					for i := range s.Items {
+						item := &s.Items[i]
+						for _, why := range []string{matrix.OutdatedText, matrix.OutdatedSource} { // age alone explains nothing
+							if slices.Contains(item.Outdated, why) {
+								return yes(fmt.Sprintf("gold %s: %s does not hold it, and %s", g.name(), item.ID, x.outdatedBy(item, why)))
+							}
+						}
 					}
 				}
 				return no
@@ -263,12 +274,23 @@ func indexRules() []Rule {
 					stored += max(s.Stored, len(s.Items))
 				}
 				evidence := []string{fmt.Sprintf("gold %s: %s stored, and none holds the span (%s scanned)", g.source, counted(stored, "item of this source is", "items of this source are"), x.scanned())}
+				evidence = append(evidence, x.unserved(g)...)
 				if len(g.holders) > 0 {
 					evidence = append(evidence, fmt.Sprintf("the span stands in %s, which the case does not name", quoted(g.holders)))
 				}
 				return yes(evidence...)
 			}),
 	}
+}
+
+// unserved names the fields that hold the span although they are not what is served as text.
+func (x *facts) unserved(g *goldState) []string {
+	for _, s := range x.goldFacts(g.requirement) {
+		if len(s.Unserved) > 0 {
+			return []string{fmt.Sprintf("its span stands only in a field that is not served: %s; see backends.store.fields.text", quoted(s.Unserved))}
+		}
+	}
+	return nil
 }
 
 // bodyRules are about evidence that was found by its span and is not what the case says it is.
