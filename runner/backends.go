@@ -27,9 +27,9 @@ type backends struct {
 	rerankerInfo  adapters.RerankerInfo
 }
 
-// open opens every backend that the experiment names and asks each what it is. On an error everything that was opened is
-// closed again.
-func open(ctx context.Context, l *experiments.Loaded, o Options) (_ *backends, err error) {
+// open opens every backend that the experiment names and asks each what it is; with searchOnly those that a search needs. On an
+// error everything that was opened is closed again.
+func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool) (_ *backends, err error) {
 	b := &backends{}
 	secrets := &adapters.Secrets{}
 	defer func() {
@@ -65,6 +65,9 @@ func open(ctx context.Context, l *experiments.Loaded, o Options) (_ *backends, e
 	b.store = adapters.WrapStore(store, policy(e.Limits, spec.Adapter))
 	if b.storeInfo, err = b.store.Describe(ctx); err != nil {
 		return nil, fmt.Errorf("asking the store what it is: %w", err)
+	}
+	if searchOnly {
+		return b, nil
 	}
 	spec = e.Backends.Generator
 	generator, err := o.Registry.Generator(ctx, spec.Adapter, config(spec))

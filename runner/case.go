@@ -33,6 +33,7 @@ type caseRun struct {
 	calls    map[string]matrix.Call
 	inputs   []string // input digest of each trial
 	controls int      // calls of the rerank control so far
+	unranked bool     // the reranker is not asked
 	before   seen     // calls of the same case that were made already
 }
 
@@ -72,6 +73,21 @@ func (s seen) trial(key string) *matrix.Trial {
 // observe runs the matrix of one case. What was observed before under a smaller plan is kept. The error is one of the work,
 // never of a call.
 func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan, recorder Recorder, before *matrix.Observations) (*matrix.Observations, error) {
+	r, err := s.newCase(c, plan, recorder, before)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.retrieveAll(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.trials(ctx); err != nil {
+		return nil, err
+	}
+	return &r.obs, r.fingerprintAfter(ctx)
+}
+
+// newCase begins the work on one case with what is known of the store as a whole.
+func (s *session) newCase(c *matrix.Case, plan *matrix.Plan, recorder Recorder, before *matrix.Observations) (*caseRun, error) {
 	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, before: seen{before}, vectors: map[string]queryVector{}, calls: map[string]matrix.Call{}}
 	if err := r.templates(); err != nil {
 		return nil, err
@@ -79,38 +95,43 @@ func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan
 	info := s.storeInfo
 	r.obs.Store = matrix.StoreFacts{
 		Adapter: s.experiment.Backends.Store.Adapter, Version: info.Version, Collection: info.Collection, Mode: s.experiment.Pipeline.Search.Mode, Notes: info.Notes,
-		Fingerprint: info.Fingerprint, FingerprintBlind: info.FingerprintMisses, Content: s.presence.content, Revision: info.Revision, Fresh: s.presence.fresh, Scan: s.presence.scan, Gold: s.presence.gold[c.ID],
+		Fingerprint: info.Fingerprint, FingerprintBlind: info.FingerprintMisses, Content: s.presence.content, Revision: info.Revision, Fresh: s.presence.fresh,
+		Scan: s.presence.scan, Gold: s.presence.gold[c.ID],
 	}
 	if s.presence.err != nil {
 		r.obs.Store.Error = callError(s.presence.err)
 	}
-	var err error
-	if before != nil {
-		r.obs.Store.Embed = before.Store.Embed
-	} else if r.obs.Store.Embed, err = s.forCase(ctx, s.identity, r.obs.Store.Gold); err != nil {
-		return nil, err
+	return r, nil
+}
+
+// retrieveAll compares the vectors of the gold, and makes production's search and the probes of it.
+func (r *caseRun) retrieveAll(ctx context.Context) (err error) {
+	if r.before.known() {
+		r.obs.Store.Embed = r.before.Store.Embed
+	} else if r.obs.Store.Embed, err = r.forCase(ctx, r.identity, r.obs.Store.Gold); err != nil {
+		return err
 	}
 	production, err := r.retrieve(ctx, r.production())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.obs.Retrievals = append(r.obs.Retrievals, production)
 	if production.Status == matrix.StatusOK {
-		if err := r.probes(ctx); err != nil {
-			return nil, err
-		}
+		return r.probes(ctx)
 	}
-	if err := r.trials(ctx); err != nil {
-		return nil, err
-	}
-	after, err := s.store.Describe(ctx)
+	return nil
+}
+
+// fingerprintAfter asks the store once more what it is. Where it does not say, it is not known whether the index changed.
+func (r *caseRun) fingerprintAfter(ctx context.Context) error {
+	after, err := r.store.Describe(ctx)
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
 	if err == nil {
 		r.obs.Store.FingerprintAfter = after.Fingerprint
 	}
-	return &r.obs, nil
+	return nil
 }
 
 // templates parses the experiment's templates. They were parsed when it was loaded; a mistake here is one of the program.

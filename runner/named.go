@@ -18,7 +18,7 @@ const (
 // score is taken without the filter, which may hide the item; the place is the one that it has, or would have, behind it.
 func (r *caseRun) named(ctx context.Context, s search) error {
 	store := r.store.Capabilities()
-	ids := r.unranked()
+	ids := r.belowDepth()
 	if !store.Only || len(ids) == 0 {
 		return nil
 	}
@@ -47,8 +47,8 @@ func (r *caseRun) named(ctx context.Context, s search) error {
 	return nil
 }
 
-// unranked lists the items that hold gold, may be its item, and are not among production's candidates.
-func (r *caseRun) unranked() []string {
+// belowDepth lists the items that hold gold, may be its item, and are not among production's candidates.
+func (r *caseRun) belowDepth() []string {
 	var out []string
 	for _, g := range r.obs.Store.Gold {
 		for _, id := range append(slices.Clone(g.Exact), g.Folded...) {

@@ -170,7 +170,7 @@ func (r *caseRun) queryVector(ctx context.Context, s search) ([]float32, string,
 // rerank lets the reranker order what the search passed on.
 func (r *caseRun) rerank(ctx context.Context, out *matrix.Retrieval) error {
 	settings := r.experiment.Pipeline.Rerank
-	if settings == nil || out.Status != matrix.StatusOK {
+	if settings == nil || r.unranked || out.Status != matrix.StatusOK {
 		return nil
 	}
 	out.RerankModel, out.RerankTop, out.RerankOrder, out.RerankFloor = r.rerankerInfo.Model, settings.Top, settings.Order, settings.Threshold

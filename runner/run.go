@@ -38,6 +38,7 @@ type session struct {
 	experiment *matrix.Experiment
 	presence   *presence
 	identity   *identity
+	scanTook   time.Duration
 	sources    sources // the experiment's own documents, where the store does not fill itself from them
 	count      counter
 	now        func() time.Time
@@ -60,7 +61,7 @@ type notes struct {
 // the order of the experiment, also when an error ends the run.
 func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summary, err error) {
 	started := time.Now()
-	s, err := start(ctx, l, o)
+	s, err := start(ctx, l, o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func whyStopped(err error) string {
 }
 
 // start opens the backends, proves what is in the store for all cases at once, and holds the generator to its word.
-func start(ctx context.Context, l *experiments.Loaded, o Options) (_ *session, err error) {
+func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool) (_ *session, err error) {
 	now := o.Now
 	if now == nil {
 		now = time.Now
@@ -119,7 +120,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options) (_ *session, e
 	if err != nil {
 		return nil, err
 	}
-	b, err := open(ctx, l, o)
+	b, err := open(ctx, l, o, searchOnly)
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +142,11 @@ func start(ctx context.Context, l *experiments.Loaded, o Options) (_ *session, e
 		return nil, err
 	}
 	s.progress.begin("scanning the store", b.storeInfo.Count)
+	began := time.Now()
 	if s.presence, err = s.prove(ctx, cases); err != nil {
 		return nil, fmt.Errorf("scanning the store: %w", err)
 	}
+	s.scanTook = time.Since(began)
 	if s.identity, err = s.identify(ctx, s.presence); err != nil {
 		return nil, fmt.Errorf("comparing stored vectors: %w", err)
 	}

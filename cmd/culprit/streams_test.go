@@ -65,6 +65,8 @@ func commandLines(t *testing.T, results string) map[string][]string {
 		"check --json":    {"check", travelPolicy, "--json"},
 		"plan":            {"plan", travelPolicy},
 		"plan --json":     {"plan", travelPolicy, "--json"},
+		"probe":           {"probe", travelPolicy, "--case", "gym-fee"},
+		"probe --json":    {"probe", travelPolicy, "--case", "gym-fee", "--json"},
 		"plan --resolved": {"plan", travelPolicy, "--resolved"},
 		"run":             {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir()},
 		"run --json":      {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir(), "--json"},

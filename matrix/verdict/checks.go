@@ -61,8 +61,8 @@ func (x *facts) goldChecks() []Check {
 	checks := []Check{
 		{Name: "corpus_hit", Result: stored, Evidence: fmt.Sprintf("%s; %s scanned", strings.Join(evidence, "; "), x.scanned())},
 		{Name: "gold_id_resolves", Result: resolves, Evidence: orElse(strings.Join(unresolved, ", "), "every gold source has a stored item")},
-		{Name: "revision_match", Result: revision},
-		{Name: "body_hash_match", Result: x.bodies()},
+		{Name: "revision_match", Result: revision, Evidence: unlessKnown(revision, "no stored item of its sources tells a revision")},
+		{Name: "body_hash_match", Result: x.bodies(), Evidence: unlessKnown(x.bodies(), "the case gives no text beside the span to compare the stored one with")},
 		x.freshCheck(),
 	}
 	boundaries := []struct {
@@ -182,7 +182,7 @@ func (x *facts) stableCheck() Check {
 	case s.Fingerprint == "" || s.FingerprintAfter == "":
 		c.Evidence = "the store gives no fingerprint before and after"
 	case s.FingerprintBlind != "":
-		c.Evidence += "; " + s.FingerprintBlind
+		c.Evidence += ". " + s.FingerprintBlind
 	}
 	return c
 }
@@ -229,6 +229,14 @@ func (x *facts) embedChecks(e *matrix.EmbedFacts) []Check {
 		{Name: "embed_behaviour_match", Result: behaviour, Evidence: says},
 		{Name: "dimension_match", Result: dims, Evidence: fmt.Sprintf("index %d, query %d", e.IndexDimensions, e.QueryDimensions)},
 	}
+}
+
+// unlessKnown explains an answer that is not known.
+func unlessKnown(a matrix.Answer, why string) string {
+	if a != matrix.Unknown {
+		return ""
+	}
+	return why
 }
 
 // worse orders yes before unknown before no.

@@ -69,7 +69,8 @@ func walk(x *facts) *walker {
 		r := &rules[i]
 		switch {
 		case w.ended:
-		case r.Stage == StageFixture, r.Stage == StageAccess, r.ID() == "embed/dimension-mismatch":
+		// What was returned was returned, also by an index that moves: one answer is enough to show a leak.
+		case r.Stage == StageFixture, r.Stage == StageAccess, r.ID() == dimensionMismatch && !w.unstableIndex():
 			w.ask(r)
 		case w.judgeable() != "":
 			// Errors and changes leave the matrix before any stage of the pipeline may be blamed.
@@ -82,6 +83,11 @@ func walk(x *facts) *walker {
 	w.decide()
 	return w
 }
+
+const (
+	dimensionMismatch = "embed/dimension-mismatch" // shows before anything is searched
+	indexMoved        = "index: it changed during the run; run again when it is at rest"
+)
 
 // judgeable returns why no stage may be blamed, "" where one may.
 func (w *walker) judgeable() string {
@@ -191,7 +197,7 @@ func (w *walker) decide() {
 		w.missing = append(w.missing, w.environment())
 	case w.unstableIndex():
 		w.outcome = Inconclusive
-		w.missing = append(w.missing, "index: it changed during the run; run again when it is at rest")
+		w.missing = append(w.missing, indexMoved)
 	case !a.usable():
 		w.outcome = Inconclusive
 		w.missing = append(w.missing, w.environment())
@@ -258,10 +264,8 @@ func (w *walker) environment() string {
 			return says + "; " + t.Error.Kind + ": " + t.Error.Message
 		}
 	}
-	for i := range w.o.Retrievals {
-		if q := &w.o.Retrievals[i]; q.Cell == matrix.CellC && q.Error != nil {
-			return says + "; the search failed: " + q.Error.Kind + ": " + q.Error.Message
-		}
+	if q := w.failedSearch(); q != nil {
+		return says + "; the search failed: " + q.Kind + ": " + q.Message
 	}
 	if w.o.Store.Error != nil {
 		return says + "; the store failed: " + w.o.Store.Error.Kind + ": " + w.o.Store.Error.Message

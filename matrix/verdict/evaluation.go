@@ -150,6 +150,7 @@ type RetrievalResult struct {
 type GoldRank struct {
 	Source string          `json:"source"`
 	ID     string          `json:"id,omitempty"`
+	Stored matrix.Answer   `json:"stored,omitempty"` // its evidence is in the searched collection
 	Rank   *int            `json:"rank"`
 	Score  *matrix.Decimal `json:"score,omitempty"`
 	Rerank *int            `json:"rerank,omitempty"`

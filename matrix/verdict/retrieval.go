@@ -13,9 +13,9 @@ func (x *facts) retrievalResult() RetrievalResult {
 	if x.search == nil || len(x.gold) == 0 {
 		return out
 	}
-	ranks := make([]int, len(x.gold))
+	ranks, byID := make([]int, len(x.gold)), make([]int, len(x.gold))
 	for i, g := range x.gold {
-		ranks[i] = g.place.BySpan
+		ranks[i], byID[i] = g.place.BySpan, g.place.BySource
 	}
 	ranking := measure.JudgeGroups(ranks, len(x.search.Candidates))
 	add := func(name string, v measure.Value) {
@@ -32,6 +32,8 @@ func (x *facts) retrievalResult() RetrievalResult {
 	add(fmt.Sprintf("precision@%d", k), ranking.Precision(k))
 	add(fmt.Sprintf("ndcg@%d", k), ranking.NDCG(k))
 	add("rr", ranking.ReciprocalRank())
+	// An item that carries the gold's source and not its words counts here alone: the difference is what an id hides.
+	add(fmt.Sprintf("id_recall@%d", k), measure.JudgeGroups(byID, len(x.search.Candidates)).Recall(k))
 	return out
 }
 

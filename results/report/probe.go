@@ -1,0 +1,245 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+const (
+	probeLabels = 24
+	probeNames  = 8 // cases named under a check
+)
+
+// Probe draws what a store shows: the checks of the store as a whole, then the evidence that would not reach the context.
+func Probe(w io.Writer, r *results.Probe, o Options) error {
+	p := newPage(o, probeLabels)
+	p.probeHead(r)
+	p.blank()
+	for _, c := range r.Checks {
+		p.probedCheck(r, &c)
+	}
+	p.blank()
+	lost := p.lost(r)
+	p.probeEnd(r, lost)
+	return p.flush(w)
+}
+
+func (p *page) probeHead(r *results.Probe) {
+	parts := []string{p.bold(Safe(r.Name))}
+	add := func(text string) {
+		if text != "" {
+			parts = append(parts, fit(text, 2*maxSetting))
+		}
+	}
+	engine := r.Store.Engine
+	if !strings.Contains(engine, r.Store.Version) {
+		engine += " " + r.Store.Version
+	}
+	if r.Store.Address != "" {
+		engine += " at " + r.Store.Address
+	}
+	add(engine)
+	add("collection " + r.Store.Named())
+	add(counted(r.Store.Items, "item", "items"))
+	if r.Store.Dimensions > 0 {
+		add(fmt.Sprintf("%d dimensions, %s", r.Store.Dimensions, r.Store.Distance))
+	}
+	add(fmt.Sprintf("%s search, k %d", r.Search, r.K))
+	p.flow("", "   ", parts)
+	for _, note := range r.Notes {
+		p.noted(markEnvironment, note)
+	}
+	for _, warning := range r.Warnings {
+		p.noted(markEnvironment, warning)
+	}
+}
+
+// noted adds untrusted text behind a mark, wrapped.
+func (p *page) noted(mark, text string) {
+	head := "  " + p.mark(mark) + " "
+	for _, line := range wrap(text, p.width-6) {
+		p.line(head + line)
+		head = "    "
+	}
+}
+
+// probedCheck draws one check, with the cases that fail it where these are some of several.
+func (p *page) probedCheck(r *results.Probe, c *results.ProbedCheck) {
+	text := c.Evidence
+	failing := len(c.No) + len(c.Unknown)
+	switch {
+	case c.Name == "corpus_hit":
+		text = fmt.Sprintf("%s of %s stored, by one pass over %s of %s", thousands(r.Spans.Used), counted(r.Spans.Total, "span", "spans"), thousands(r.Scan.Scanned), counted(r.Scan.Counted, "item", "items"))
+		if rate := r.Rate(); rate > 0 {
+			text += fmt.Sprintf(" (%.1f s, %s items/s)", float64(r.ScanMS)/1000, thousands(rate))
+		}
+		if r.Scan.Reason != "" {
+			text += "; not complete: " + r.Scan.Reason
+		}
+	case c.Name == "fresh" && r.Fresh != nil && r.Fresh.Outdated() > 0:
+		text = freshness(r.Fresh)
+	case failing > 0 && c.Cases > 1:
+		text = fmt.Sprintf("%s of %d", counted(failing, "case", "cases"), c.Cases)
+		if c.Evidence != "" {
+			text += "; the first: " + c.Evidence
+		}
+	}
+	head := "  " + p.mark(answerMark(c.Result)) + " " + pad(Safe(c.Name), p.labels)
+	for _, line := range wrap(text, p.width-p.labels-6) {
+		p.line(head + line)
+		head = spaces(p.labels + 4)
+	}
+	if text == "" {
+		p.line(head)
+	}
+	if failing > 0 && c.Cases > 1 && c.Name != "gold_in_candidates" { // those are told below, with why
+		p.perCase(r, c)
+	}
+}
+
+func freshness(f *matrix.FreshFacts) string {
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, thousands(n)+" "+what)
+		}
+	}
+	add(f.Updated, "updated at the source after they were indexed")
+	add(f.Old, "older than checks.max_age")
+	add(f.Differ, "with another text than their source")
+	add(f.Gone, "without a source")
+	add(f.Unstored, "documents not stored")
+	return "of " + counted(f.Items, "item", "items") + ": " + strings.Join(parts, ", ") + "; such as " + strings.Join(f.Examples, ", ")
+}
+
+// perCase names the cases that say no, each with its own evidence where that is not the one that stands above. What is unknown
+// for every case is said above once.
+func (p *page) perCase(r *results.Probe, c *results.ProbedCheck) {
+	alike, named := []string{}, 0
+	indent := spaces(p.labels + 4)
+	for _, id := range c.No {
+		evidence := evidenceOf(r, id, c.Name)
+		if evidence == "" || evidence == c.Evidence && c.Name != "corpus_hit" {
+			alike = append(alike, id)
+			continue
+		}
+		if named++; named > probeNames {
+			continue
+		}
+		head := "      " + p.mark(markFail) + " " + pad(Safe(id), p.labels-4)
+		if columns(Safe(id)) >= p.labels-4 {
+			p.line(head)
+			head = indent
+		}
+		for _, line := range wrap(evidence, p.width-len(indent)-2) {
+			p.line(head + line)
+			head = indent
+		}
+	}
+	if named > probeNames {
+		p.line("      … " + counted(named-probeNames, "more case", "more cases") + ": --json lists them")
+	}
+	if len(c.Unknown) < c.Cases && len(c.No)+len(c.Unknown) > 1 {
+		p.names(markFail, alike)
+		p.names(markUnknown, c.Unknown)
+	}
+}
+
+// names lists ids behind a mark, the first of them.
+func (p *page) names(mark string, ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	more := ""
+	if len(ids) > 2*probeNames {
+		more = fmt.Sprintf(", and %d more", len(ids)-2*probeNames)
+		ids = ids[:2*probeNames]
+	}
+	head := "      " + p.mark(mark) + " "
+	for _, line := range wrap(strings.Join(ids, ", ")+more, p.width-10) {
+		p.line(head + line)
+		head = spaces(8)
+	}
+}
+
+func evidenceOf(r *results.Probe, id, check string) string {
+	for i := range r.Cases {
+		if r.Cases[i].Case != id {
+			continue
+		}
+		for _, c := range r.Cases[i].Checks {
+			if c.Name == check {
+				return c.Evidence
+			}
+		}
+	}
+	return ""
+}
+
+// lost lists the cases whose evidence would not reach the context, or whose search says something else that is wrong, and
+// returns how many there are.
+func (p *page) lost(r *results.Probe) int {
+	var rows []row
+	cases := 0
+	for i := range r.Cases {
+		c := &r.Cases[i]
+		if len(c.Defects)+len(c.Missing) == 0 && c.Error == "" {
+			continue
+		}
+		cases++
+		first := row{mark: markUnknown, id: Safe(c.Case), text: strings.Join(c.Missing, "; ")}
+		switch {
+		case c.Error != "":
+			first.mark, first.label, first.text = markEnvironment, "environment", c.Error
+		case len(c.Defects) > 0:
+			first.mark, first.label, first.text = markFail, fit(c.Defects[0].Name(), maxName), c.Defects[0].Evidence[0]
+		}
+		rows = append(rows, first)
+		for _, d := range c.Defects[min(1, len(c.Defects)):] {
+			rows = append(rows, row{mark: " ", id: "and", label: fit(d.Name(), maxName), text: d.Evidence[0]})
+		}
+	}
+	if cases == 0 {
+		return 0
+	}
+	p.paragraph(fmt.Sprintf("%s of %s whose evidence would not reach the context, or where something else is wrong", thousands(cases), counted(len(r.Cases), "case", "cases")))
+	idWidth, labelWidth := 0, 0
+	for _, r := range rows {
+		if n := columns(r.id); n <= maxIDWidth {
+			idWidth = max(idWidth, n)
+		}
+		if n := columns(r.label); n <= maxLabelWidth {
+			labelWidth = max(labelWidth, n)
+		}
+	}
+	for _, r := range rows {
+		p.caseRow(r, idWidth, labelWidth, true)
+	}
+	p.blank()
+	return cases
+}
+
+func (p *page) probeEnd(r *results.Probe, lost int) {
+	if len(r.Recall) > 0 {
+		parts := []string{"recall"}
+		for _, name := range slices.Sorted(maps.Keys(r.Recall)) {
+			if k, ok := strings.CutPrefix(name, "id_recall@"); ok {
+				if span, both := r.Recall["recall@"+k]; both && span.Mean != nil && r.Recall[name].Mean != nil {
+					parts = append(parts, fmt.Sprintf("@%s by span %s, by id %s", k, fraction(float64(*span.Mean)), fraction(float64(*r.Recall[name].Mean))),
+						fmt.Sprintf("(%d of %s, those with gold)", span.Used, counted(span.Total, "case", "cases")))
+				}
+			}
+		}
+		p.flow("  ", "   ", parts)
+	}
+	if lost == 0 {
+		p.line("  " + p.mark(markPass) + " the evidence of " + counted(len(r.Cases), "case", "cases") + " is in the store and reaches the context")
+	}
+	p.linef("  no generator and no reranker was asked; %.1f s", float64(r.WallMS)/1000)
+}

@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// Probe makes the store checks and the searches of C for every case, and asks no generator and no reranker. Nothing is written.
+func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Probe, err error) {
+	started := time.Now()
+	s, err := start(ctx, l, o, true)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	probe := results.NewProbe(s.experiment, s.now())
+	info := s.storeInfo
+	probe.Store.Engine, probe.Store.Version, probe.Store.Collection = info.Engine, info.Version, info.Collection
+	probe.Store.Items, probe.Store.Dimensions, probe.Store.Distance = info.Count, info.Dimensions, info.Distance
+	probe.Notes, probe.Scan, probe.ScanMS = info.Notes, s.presence.scan, s.scanTook.Milliseconds()
+	probe.Fresh = s.presence.fresh
+	seen := make([]*verdict.Examination, len(l.Cases))
+	err = s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
+		c := &l.Cases[i].Case
+		plan, err := s.plan(c, false)
+		if err != nil {
+			return err
+		}
+		observations, err := s.search(ctx, c, plan)
+		if err != nil {
+			return fmt.Errorf("case %q: %w", c.ID, err)
+		}
+		features, err := verdict.Extract(s.experiment, c, observations)
+		if err != nil {
+			return fmt.Errorf("case %q: %w", c.ID, err)
+		}
+		examined := verdict.Examine(s.experiment, c, plan, observations, &features)
+		seen[i] = &examined
+		s.progress.finished(c.ID)
+		return nil
+	})
+	for i, c := range seen {
+		if c != nil {
+			probe.Add(*c, len(l.Cases[i].Case.Evidence.Required))
+		}
+	}
+	for _, w := range s.notes.list {
+		if !slices.Contains(info.Notes, w) { // shown as notes of the store
+			probe.Warnings = append(probe.Warnings, w)
+		}
+	}
+	probe.WallMS = time.Since(started).Milliseconds()
+	probe.Total()
+	return probe, err
+}
+
+// search makes the searches of C for one case, without the reranker, and takes the fingerprint behind them.
+func (s *session) search(ctx context.Context, c *matrix.Case, plan *matrix.Plan) (*matrix.Observations, error) {
+	plan.Retrievals = slices.DeleteFunc(plan.Retrievals, func(p matrix.PlannedSearch) bool { return p.Cell == matrix.ControlRerank })
+	r, err := s.newCase(c, plan, unrecorded{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.unranked = true
+	if err := r.retrieveAll(ctx); err != nil {
+		return nil, err
+	}
+	return &r.obs, r.fingerprintAfter(ctx)
+}
+
+// unrecorded is the journal of a probe, which buys nothing that would have to be kept.
+type unrecorded struct{}
+
+func (unrecorded) Intent(results.Intent) error   { return nil }
+func (unrecorded) Outcome(results.Outcome) error { return nil }
