@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -118,6 +119,9 @@ func (l *loader) lintFilter(root *node, e *matrix.Experiment, cases []placedCase
 		at := filter.place(c.Field)
 		for _, value := range c.AnyOf {
 			if !strings.Contains(value, "{{") && !strings.Contains(value, "}}") {
+				if c.Typed && !numberOrBoolean(value) {
+					l.fail(at, "filter value %s is no number, true or false, as typed takes them: leave typed away to compare it as text", show(value))
+				}
 				continue
 			}
 			name := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(value), "{{"), "}}"))
@@ -138,4 +142,17 @@ func (l *loader) lintFilter(root *node, e *matrix.Experiment, cases []placedCase
 			}
 		}
 	}
+}
+
+// numberOrBoolean reports whether a text is what JSON writes for a number, true or false.
+func numberOrBoolean(text string) bool {
+	var value any
+	if json.Unmarshal([]byte(text), &value) != nil {
+		return false
+	}
+	switch value.(type) {
+	case float64, bool:
+		return true
+	}
+	return false
 }

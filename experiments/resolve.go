@@ -109,10 +109,18 @@ func conditions(filter map[string]any) []any {
 	out := make([]any, 0, len(filter))
 	for _, name := range slices.Sorted(maps.Keys(filter)) {
 		condition := map[string]any{"field": name}
-		if negated, ok := filter[name].(map[string]any); ok {
-			condition["not"], condition["any_of"] = true, texts(negated["not"])
-		} else {
-			condition["any_of"] = texts(filter[name])
+		forms, ok := filter[name].(map[string]any)
+		if !ok {
+			forms = map[string]any{"": filter[name]}
+		}
+		for form, values := range forms { // the schema lets one pass
+			condition["any_of"] = texts(values)
+			if strings.HasPrefix(form, "not") {
+				condition["not"] = true
+			}
+			if strings.HasSuffix(form, "typed") {
+				condition["typed"] = true
+			}
 		}
 		out = append(out, condition)
 	}

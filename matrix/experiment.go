@@ -304,11 +304,13 @@ func (d *Decimal) UnmarshalJSON(data []byte) error {
 // Filter restricts a search: every condition must hold.
 type Filter []Condition
 
-// Condition holds for an item whose field has one of the values AnyOf (none of them, where Not is set).
+// Condition holds for an item whose field has one of the values AnyOf (none of them, where Not is set). With Typed they are
+// numbers and booleans as JSON writes them, which a store may tell from the text of the same letters.
 type Condition struct {
 	Field string   `json:"field"`
 	AnyOf []string `json:"any_of"`
 	Not   bool     `json:"not,omitempty"`
+	Typed bool     `json:"typed,omitempty"`
 }
 
 // Asks reports whether a value of the condition is one of the asker's: {{as.…}}.
@@ -332,7 +334,7 @@ func (f Filter) Resolve(p Principal) Filter {
 				values = append(values, v)
 			}
 		}
-		out = append(out, Condition{Field: c.Field, AnyOf: values, Not: c.Not})
+		out = append(out, Condition{Field: c.Field, AnyOf: values, Not: c.Not, Typed: c.Typed})
 	}
 	return out
 }

@@ -141,7 +141,7 @@ func (c corpus) Items(ctx context.Context) iter.Seq2[adapters.Item, error] {
 func conditions(f matrix.Filter) []adapters.Condition {
 	out := make([]adapters.Condition, 0, len(f))
 	for _, c := range f {
-		out = append(out, adapters.Condition{Field: c.Field, AnyOf: c.AnyOf, Not: c.Not})
+		out = append(out, adapters.Condition(c))
 	}
 	return out
 }
