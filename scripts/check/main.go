@@ -1,9 +1,10 @@
-// Check runs everything that must hold before a change goes in, on a machine that has only Go:
+// Check runs everything that must hold before a change goes in, on a machine that has Go and Python:
 //
 //	go run ./scripts/check
 //
 // It formats, vets, lints, builds and tests; every step runs, also behind one that fails, and what failed is told at the end.
-// The tools are pinned in .tools/go.mod and come from the Go module proxy; the first run builds them, which takes some minutes.
+// The tools are pinned in .tools/go.mod and come from the Go module proxy, as does the Weaviate server that the tests start;
+// Qdrant's engine comes as a Python package. The first run builds and installs them, which takes some minutes.
 package main
 
 import (
@@ -20,7 +21,7 @@ import (
 )
 
 func main() {
-	short := flag.Bool("short", false, "leave out the linter, the race detector and the vulnerability scan")
+	short := flag.Bool("short", false, "leave out what needs more than Go or takes long: the linter, the race detector, the vulnerability scan, and the tests against real Qdrant and Weaviate servers")
 	mustRace := flag.Bool("must-race", false, "fail where the race detector cannot be used")
 	flag.Parse()
 	c := &check{out: os.Stdout}
@@ -43,6 +44,7 @@ func main() {
 // check runs steps and keeps what is to be told at the end.
 type check struct {
 	out    io.Writer
+	env    []string // beside that of the process
 	steps  int
 	took   time.Duration
 	failed []string
@@ -56,7 +58,8 @@ func (c *check) all(ctx context.Context, short, mustRace bool) {
 	c.quiet(ctx, "format", tool("gofumpt", "-d", ".")...)
 	c.step(ctx, "vet", "go", "vet", "./...")
 	if short {
-		c.note("without the linter, the race detector and the vulnerability scan (--short)")
+		c.note("without the linter, the race detector, the vulnerability scan, and the tests against real Qdrant and Weaviate servers (--short)")
+		c.env = append(c.env, "CULPRIT_TEST_SHORT=1")
 	} else {
 		c.step(ctx, "lint", tool("golangci-lint", "run")...)
 	}
@@ -65,10 +68,13 @@ func (c *check) all(ctx context.Context, short, mustRace bool) {
 	if !short {
 		c.vulnerabilities(ctx, tool("govulncheck", "./...")...)
 	}
+	if !short {
+		c.step(ctx, "servers", "go", "run", "./adapters/weaviate/weaviatetest/prepare")
+	}
 	// Tests come last: their lines are what a reader looks for at the end.
-	test := []string{"go", "test", "-shuffle=on", "./..."}
+	test := []string{"go", "test", "-shuffle=on", "-timeout=30m", "./..."}
 	if missing := noRace(ctx); !short && missing == "" {
-		test = []string{"go", "test", "-race", "-shuffle=on", "./..."}
+		test = []string{"go", "test", "-race", "-shuffle=on", "-timeout=30m", "./..."}
 	} else if mustRace {
 		c.failed = append(c.failed, "race")
 		c.note("the race detector is asked for and cannot be used: " + missing)
@@ -83,6 +89,7 @@ func (c *check) step(ctx context.Context, name string, command ...string) {
 	c.run(ctx, name, command, func() (bool, error) {
 		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 		cmd.Stdout, cmd.Stderr = c.out, c.out
+		cmd.Env = append(os.Environ(), c.env...)
 		err := cmd.Run()
 		return err == nil, err
 	})
