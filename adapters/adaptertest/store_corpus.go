@@ -62,7 +62,7 @@ func NewCorpus(id func(n int) string) Corpus {
 	}
 	random := rand.New(rand.NewPCG(7, 11))
 	c := Corpus{Dimensions: dimensions}
-	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	at := time.Date(2026, 7, 1, 12, 0, 0, 123456789, time.UTC)
 	for n := range corpusSize {
 		item := adapters.Item{
 			ID:         id(n),

@@ -45,7 +45,9 @@ func (s *storeSuite) typedFilters(t *testing.T, store adapters.VectorStore) {
 		return
 	}
 	for _, mixed := range []adapters.Condition{
-		{Field: "pages", AnyOf: []string{"3"}}, {Field: "signed", AnyOf: []string{"true"}}, {Field: "sizes", AnyOf: []string{"1.5"}},
+		{Field: "pages", AnyOf: []string{"3"}},
+		{Field: "signed", AnyOf: []string{"true"}},
+		{Field: "sizes", AnyOf: []string{"1.5"}},
 		typed("edition", "3"), typed("edition", "2.5"), typed("edition", "true"), typed("pages", "true"), typed("signed", "3"),
 	} {
 		req := adapters.SearchRequest{Mode: dense, Vector: queryVector(2), Limit: all, Filter: []adapters.Condition{mixed}}
