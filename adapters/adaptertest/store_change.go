@@ -125,6 +125,10 @@ func (s *storeSuite) changes(t *testing.T, _ adapters.VectorStore) {
 			t.Errorf("after %s (-want +got):\n%s", change.name, diff)
 		}
 		s.checkReopened(t, c, change.name, info.Fingerprint)
+		if s.has(dense) {
+			req := adapters.SearchRequest{Mode: dense, Vector: queryVector(3), Limit: all, IDsOnly: true, Exact: s.Capabilities.Exact}
+			s.checkAgainst(t, s.bruteForce(items, req.Vector, nil), search(t, store, req))
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ var changeDefects = map[string]defect{
 		return []any{item.Text, item.Vector}
 	}}},
 	"remembers what it scanned": {"the fingerprint follows changes", remembersScan()},
+	"remembers what it found":   {"the fingerprint follows changes", remembersHits()},
 	"hides that it missed a change": {"a scan that misses", broken{tells: func(i *adapters.StoreInfo) {
 		i.Fingerprint = strconv.Itoa(i.Count)
 	}}},
@@ -58,6 +59,15 @@ func anew() broken {
 	return broken{tells: func(i *adapters.StoreInfo) {
 		calls++
 		i.Fingerprint = strconv.Itoa(calls)
+	}}
+}
+
+// remembersHits answers every search as the first.
+func remembersHits() broken {
+	var kept first[adapters.SearchResponse]
+	return broken{search: func(ctx context.Context, req adapters.SearchRequest, next searchFunc) (adapters.SearchResponse, error) {
+		response, err := next(ctx, req)
+		return kept.or(response), err
 	}}
 }
 

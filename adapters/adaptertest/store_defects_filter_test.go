@@ -18,6 +18,10 @@ func conditions(change func(*adapters.Condition)) broken {
 }
 
 var filterDefects = map[string]defect{
+	"takes ids that cannot be for none given": {"filters", conditions(func(c *adapters.Condition) {
+		c.Not = c.Not || slices.Contains(c.AnyOf, "no such id")
+	})},
+	"reads the first hundred values": {"filters", conditions(func(c *adapters.Condition) { c.AnyOf = c.AnyOf[:min(len(c.AnyOf), 100)] })},
 	"takes numbers for strings": {"filters tell types", conditions(func(c *adapters.Condition) {
 		c.Typed = adaptertest.FieldKind(c.Field) != adaptertest.KindString
 	})},

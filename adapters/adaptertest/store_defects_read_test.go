@@ -81,6 +81,8 @@ var readDefects = map[string]defect{
 	"stays open":                   {"Close may be called", broken{close: func() error { return nil }}},
 	"counts wrongly":               {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.Count++ }}},
 	"forgets who declares nothing": {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { delete(i.DeclaredPerItem, "") }}},
+	"declares nothing per item":    {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.DeclaredPerItem = nil }}},
+	"declares a model":             {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.EmbedModel = "m" }}},
 	"changes its order":            {"a scan is complete", changingOrder()},
 	"leaves something unread":      {"a scan is complete", reports(func(r *adapters.ScanReport) { r.Unread = "a tenant" })},
 	"counts what it cannot scan":   {"a scan proves", reports(func(r *adapters.ScanReport) { r.Counted++ })},

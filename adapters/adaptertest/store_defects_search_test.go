@@ -55,9 +55,14 @@ var searchDefects = map[string]defect{
 		}
 	})},
 	"scores what has no vector": {"a search restricted", always(func(req adapters.SearchRequest, r *adapters.SearchResponse) {
-		if len(req.Only) == 1 && len(r.Hits) == 0 {
+		if len(req.Only) == 1 && req.Only[0] != "no such id" && len(r.Hits) == 0 {
 			zero := 0.0
 			r.Hits = []adapters.Hit{{Item: adapters.Item{ID: req.Only[0]}, Rank: 1, Score: &zero}}
+		}
+	})},
+	"filters no named items": {"a search restricted", before(func(r *adapters.SearchRequest) {
+		if len(r.Only) > 0 {
+			r.Filter = nil
 		}
 	})},
 	"loses scores with the texts": {"hits without their texts", always(func(req adapters.SearchRequest, r *adapters.SearchResponse) {

@@ -46,6 +46,8 @@ var peculiarDefects = map[string]defect{
 		item.Collection = strings.ToLower(item.Collection)
 		return visit(item)
 	})},
+	"declares no model":             {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.DeclaredPerItem = nil }}},
+	"tells by halves":               {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.EmbedModel = "declared" }}},
 	"finds half of a fused ranking": {"a limit is kept", shorterFusion(func(n int) int { return n / 2 })},
 	"restricts a fused ranking to more": {"a search restricted", before(func(r *adapters.SearchRequest) {
 		if r.Mode == "hybrid" {

@@ -14,6 +14,10 @@ func (s *storeSuite) filters(t *testing.T, store adapters.VectorStore) {
 		t.Skip("the store has no filters")
 	}
 	s.need(t, dense)
+	var every []string
+	for _, item := range s.main {
+		every = append(every, item.ID)
+	}
 	for _, test := range []struct {
 		name   string
 		filter []adapters.Condition
@@ -31,6 +35,9 @@ func (s *storeSuite) filters(t *testing.T, store adapters.VectorStore) {
 		{"not source", []adapters.Condition{{Field: "source", AnyOf: []string{"source-3"}, Not: true}}},
 		{"id", []adapters.Condition{{Field: "id", AnyOf: []string{s.main[3].ID, s.main[9].ID}}}},
 		{"not id", []adapters.Condition{{Field: "id", AnyOf: []string{s.main[3].ID}, Not: true}}},
+		{"many ids", []adapters.Condition{{Field: "id", AnyOf: every}}},
+		{"an id that cannot exist", []adapters.Condition{{Field: "id", AnyOf: []string{"no such id"}}}},
+		{"not an id that cannot exist", []adapters.Condition{{Field: "id", AnyOf: []string{"no such id"}, Not: true}}},
 		{"a value that does not exist", []adapters.Condition{{Field: "tenant", AnyOf: []string{"nobody"}}}},
 		{"values are compared whole", []adapters.Condition{{Field: "tenant", AnyOf: []string{"acm"}}}},
 		{"values are compared by case", []adapters.Condition{{Field: "tenant", AnyOf: []string{"ACME"}}}},
@@ -43,7 +50,7 @@ func (s *storeSuite) filters(t *testing.T, store adapters.VectorStore) {
 		t.Run(test.name, func(t *testing.T) {
 			query := queryVector(2)
 			response := search(t, store, adapters.SearchRequest{Mode: dense, Vector: query, Limit: all, Filter: test.filter, Exact: s.Capabilities.Exact})
-			s.checkAgainst(t, s.bruteForce(query, test.filter), response)
+			s.checkAgainst(t, s.bruteForce(s.main, query, test.filter), response)
 			for _, mode := range s.Capabilities.Modes {
 				req := s.request(mode)
 				req.Filter = test.filter

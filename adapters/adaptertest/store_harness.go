@@ -45,6 +45,10 @@ type StoreHarness struct {
 	// FusionMoves: the scores of a hybrid search depend on its limit and on what it is restricted to, so that a shorter
 	// ranking need not be the beginning of a longer one. Which items are found is compared all the same.
 	FusionMoves bool
+	// EmbedModel is the model that the collection was declared to have when it was filled; empty: none was declared.
+	EmbedModel string
+	// ModelsUntold: the store cannot say how many items declare which model without being scanned.
+	ModelsUntold bool
 	// Change makes a collection of its own, filled with the corpus; nil: a collection cannot change while a store is open.
 	Change func(t *testing.T, c Corpus) Collection
 	// Writes lists what the stores that were opened so far have asked their server to change, by the names of the requests,

@@ -22,8 +22,8 @@ func peculiar(t *testing.T, defect broken) adaptertest.StoreHarness {
 	t.Helper()
 	dir := t.TempDir()
 	return adaptertest.StoreHarness{
-		Distance: "cosine", Score: func(x float64) float64 { return 1 - x }, LowerIsBetter: true, Other: elsewhere,
-		ID: numberOrUUID, TimePrecision: time.Second, CannotHold: "\x00\v", UnitVectors: true, FusionMoves: true,
+		Distance: "cosine", Score: func(x float64) float64 { return 1 - x }, LowerIsBetter: true, Other: elsewhere, EmbedModel: "declared",
+		ID: numberOrUUID, TimePrecision: time.Second, CannotHold: "\x00\v", UnitVectors: true, FusionMoves: true, ModelsUntold: true,
 		Capabilities: abilities(),
 		Open: func(t *testing.T, c adaptertest.Corpus) adapters.VectorStore {
 			items := slices.Clone(c.Items)
@@ -39,6 +39,9 @@ func peculiar(t *testing.T, defect broken) adaptertest.StoreHarness {
 				items[i].Vector = unit(items[i].Vector)
 			}
 			spoilt := defect
+			if spoilt.tells == nil {
+				spoilt.tells = func(i *adapters.StoreInfo) { i.DeclaredPerItem, i.EmbedModel = nil, "declared" }
+			}
 			spoilt.VectorStore = odd{openEmbedded(t, dir, items)}
 			return &spoilt
 		},

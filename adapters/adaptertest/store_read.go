@@ -101,8 +101,14 @@ func (s *storeSuite) describe(t *testing.T, store adapters.VectorStore) {
 	for _, item := range s.main {
 		want[item.EmbedModel]++
 	}
-	if info.DeclaredPerItem != nil && !maps.Equal(info.DeclaredPerItem, want) {
+	if s.ModelsUntold {
+		want = nil
+	}
+	if !maps.Equal(info.DeclaredPerItem, want) {
 		t.Errorf("models declared per item: %v, want %v", info.DeclaredPerItem, want)
+	}
+	if info.EmbedModel != s.EmbedModel {
+		t.Errorf("model declared for the collection: %q, want %q", info.EmbedModel, s.EmbedModel)
 	}
 }
 

@@ -15,10 +15,10 @@ type reference struct {
 	score float64
 }
 
-// bruteForce ranks the items that have a vector and that the conditions admit.
-func (s *storeSuite) bruteForce(query []float32, filter []adapters.Condition) []reference {
+// bruteForce ranks those of the items that have a vector and that the conditions admit.
+func (s *storeSuite) bruteForce(items []adapters.Item, query []float32, filter []adapters.Condition) []reference {
 	var ranking []reference
-	for _, item := range s.main {
+	for _, item := range items {
 		if item.Vector != nil && s.admitted(item, filter) {
 			ranking = append(ranking, reference{item.ID, s.Score(compare(s.Distance, query, item.Vector))})
 		}

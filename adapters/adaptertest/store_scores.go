@@ -61,12 +61,19 @@ func (s *storeSuite) only(t *testing.T, store adapters.VectorStore) {
 			t.Errorf("%s: restricted to an id that does not exist, it finds %q", mode, ids(got))
 		}
 	}
-	if s.has(dense) {
-		req := s.request(dense)
-		req.Only = []string{s.corpus.Items[vectorless].ID}
-		if got := search(t, store, req).Hits; len(got) > 0 {
-			t.Errorf("dense: it scores %q, which has no vector", ids(got))
-		}
+	s.need(t, dense)
+	req := s.request(dense)
+	req.Only = []string{s.corpus.Items[vectorless].ID}
+	if got := search(t, store, req).Hits; len(got) > 0 {
+		t.Errorf("dense: it scores %q, which has no vector", ids(got))
+	}
+	if !s.Capabilities.Filter {
+		return
+	}
+	req.Only = []string{s.corpus.Items[60].ID, s.corpus.Items[61].ID} // of one tenant and of the other
+	req.Filter = []adapters.Condition{{Field: "tenant", AnyOf: []string{"globex"}}}
+	if got := ids(search(t, store, req).Hits); !slices.Equal(got, req.Only[1:]) {
+		t.Errorf("dense: restricted to %q and to a filter, it finds %q, want %q", req.Only, got, req.Only[1:])
 	}
 }
 

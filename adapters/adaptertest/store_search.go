@@ -18,7 +18,7 @@ func (s *storeSuite) denseRanking(t *testing.T, store adapters.VectorStore) {
 			query = s.main[60].Vector // the vector of an item
 		}
 		response := search(t, store, adapters.SearchRequest{Mode: dense, Vector: query, Limit: all, Exact: s.Capabilities.Exact})
-		s.checkAgainst(t, s.bruteForce(query, nil), response)
+		s.checkAgainst(t, s.bruteForce(s.main, query, nil), response)
 	}
 	hits := search(t, store, adapters.SearchRequest{Mode: dense, Vector: queryVector(1), Limit: 3}).Hits
 	for _, hit := range hits {

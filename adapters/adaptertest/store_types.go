@@ -38,7 +38,7 @@ func (s *storeSuite) typedFilters(t *testing.T, store adapters.VectorStore) {
 		t.Run(test.name, func(t *testing.T) {
 			filter := []adapters.Condition{test.filter}
 			response := search(t, store, adapters.SearchRequest{Mode: dense, Vector: queryVector(2), Limit: all, Filter: filter, Exact: s.Capabilities.Exact})
-			s.checkAgainst(t, s.bruteForce(queryVector(2), filter), response)
+			s.checkAgainst(t, s.bruteForce(s.main, queryVector(2), filter), response)
 		})
 	}
 	if !s.Types {

@@ -24,8 +24,9 @@ func TestStoreSuite(t *testing.T) {
 					Modes: []string{modeKeyword, modeDense, modeHybrid}, Exact: true, Threshold: true, Filter: true, Vectors: true,
 					Collections: true, Only: true, Local: true,
 				},
-				Distance: distance,
-				Writes:   files.changed,
+				Distance:   distance,
+				EmbedModel: "hashing",
+				Writes:     files.changed,
 				Open: func(t *testing.T, c adaptertest.Corpus) adapters.VectorStore {
 					// The embedder would give a vector to the item that is to have none.
 					without := map[string]vectorFault{}
