@@ -13,13 +13,16 @@ import (
 type broken struct {
 	adapters.VectorStore
 
+	opening int // from 1
+
 	search func(ctx context.Context, req adapters.SearchRequest, next searchFunc) (adapters.SearchResponse, error)
 	scan   func(ctx context.Context, req adapters.ScanRequest, visit func(adapters.Item) error, next scanFunc) (adapters.ScanReport, error)
 	fetch  func(ctx context.Context, req adapters.FetchRequest, next fetchFunc) ([]adapters.Item, error)
 	tells  func(*adapters.StoreInfo)
 	sees   func(adapters.Item) any // all that the fingerprint is made of
 	close  func() error
-	writes []string // what it asks its server to change, when it is opened
+	own    func(opening int, i *adapters.StoreInfo) // tells otherwise at each opening
+	writes []string                                 // what it asks its server to change, when it is opened
 }
 
 type (
@@ -53,6 +56,9 @@ func (b *broken) Describe(ctx context.Context) (adapters.StoreInfo, error) {
 	info, err := b.VectorStore.Describe(ctx)
 	if err != nil {
 		return info, err
+	}
+	if b.own != nil {
+		b.own(b.opening, &info)
 	}
 	if b.tells != nil {
 		b.tells(&info)

@@ -27,12 +27,16 @@ func remembers[T any](what func(*adapters.StoreInfo) *T) broken {
 }
 
 var changeDefects = map[string]defect{
-	"has a constant fingerprint":   {"the fingerprint follows the content", broken{tells: func(i *adapters.StoreInfo) { i.Fingerprint = "1" }}},
-	"remembers its fingerprint":    {"the fingerprint follows changes", remembers(func(i *adapters.StoreInfo) *string { return &i.Fingerprint })},
-	"remembers its count":          {"the fingerprint follows changes", remembers(func(i *adapters.StoreInfo) *int { return &i.Count })},
-	"has a fingerprint of the day": {"the fingerprint follows changes", anew()},
-	"fingerprints the count":       {"the fingerprint follows changes", broken{tells: func(i *adapters.StoreInfo) { i.Fingerprint = strconv.Itoa(i.Count) }}},
-	"fingerprints ids":             {"the fingerprint follows changes", broken{sees: func(item adapters.Item) any { return item.ID }}},
+	"has a constant fingerprint":       {"the fingerprint follows the content", broken{tells: func(i *adapters.StoreInfo) { i.Fingerprint = "1" }}},
+	"remembers its fingerprint":        {"the fingerprint follows changes", remembers(func(i *adapters.StoreInfo) *string { return &i.Fingerprint })},
+	"remembers its count":              {"the fingerprint follows changes", remembers(func(i *adapters.StoreInfo) *int { return &i.Count })},
+	"has a fingerprint of the day":     {"the fingerprint follows changes", anew()},
+	"has another fingerprint at first": {"the fingerprint follows changes", settling()},
+	"has a fingerprint of its own": {"the fingerprint follows changes", broken{own: func(opening int, i *adapters.StoreInfo) {
+		i.Fingerprint += strconv.Itoa(opening)
+	}}},
+	"fingerprints the count": {"the fingerprint follows changes", broken{tells: func(i *adapters.StoreInfo) { i.Fingerprint = strconv.Itoa(i.Count) }}},
+	"fingerprints ids":       {"the fingerprint follows changes", broken{sees: func(item adapters.Item) any { return item.ID }}},
 	"fingerprints no texts": {"the fingerprint follows changes", broken{sees: func(item adapters.Item) any {
 		item.Text = ""
 		return item
@@ -45,6 +49,7 @@ var changeDefects = map[string]defect{
 		return []any{item.Text, item.Vector}
 	}}},
 	"remembers what it scanned": {"the fingerprint follows changes", remembersScan()},
+	"remembers what it counted": {"the fingerprint follows changes", remembersCounted()},
 	"remembers what it found":   {"the fingerprint follows changes", remembersHits()},
 	"hides that it missed a change": {"a scan that misses", broken{tells: func(i *adapters.StoreInfo) {
 		i.Fingerprint = strconv.Itoa(i.Count)
@@ -60,6 +65,22 @@ func anew() broken {
 		calls++
 		i.Fingerprint = strconv.Itoa(calls)
 	}}
+}
+
+// settling has its fingerprint from the second call on.
+func settling() broken {
+	calls := 0
+	return broken{tells: func(i *adapters.StoreInfo) {
+		if calls++; calls == 1 {
+			i.Fingerprint = "not yet"
+		}
+	}}
+}
+
+// remembersCounted ends every scan with the count of the first.
+func remembersCounted() broken {
+	var kept first[int]
+	return reports(func(r *adapters.ScanReport) { r.Counted = kept.or(r.Counted) })
 }
 
 // remembersHits answers every search as the first.

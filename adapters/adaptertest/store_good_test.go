@@ -27,12 +27,14 @@ func plain(t *testing.T, defect broken) adaptertest.StoreHarness {
 	t.Helper()
 	dir := t.TempDir()
 	written := []string{}
+	openings := 0
 	open := func(t *testing.T, items []adapters.Item) adapters.VectorStore {
 		return strict{openEmbedded(t, dir, items)}
 	}
 	spoil := func(store adapters.VectorStore) adapters.VectorStore {
 		spoilt := defect
-		spoilt.VectorStore = store
+		openings++
+		spoilt.VectorStore, spoilt.opening = store, openings
 		written = append(written, defect.writes...)
 		return &spoilt
 	}
