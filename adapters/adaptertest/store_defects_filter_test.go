@@ -39,6 +39,11 @@ var filterDefects = map[string]defect{
 			r.Filter = nil
 		}
 	})},
+	"filters nothing that it fuses": {"filters", before(func(r *adapters.SearchRequest) {
+		if r.Mode == "hybrid" {
+			r.Filter = nil
+		}
+	})},
 	"filters a part of what it fuses": {"a tenant sees", before(func(r *adapters.SearchRequest) {
 		if r.Mode == "hybrid" && len(r.Filter) > 0 {
 			r.Mode = "keyword"

@@ -34,8 +34,22 @@ var searchDefects = map[string]defect{
 		}
 		return h
 	})},
-	"ignores filters":         {"filters", before(func(r *adapters.SearchRequest) { r.Filter = nil })},
-	"ignores thresholds":      {"a threshold", before(func(r *adapters.SearchRequest) { r.Threshold = nil })},
+	"ignores filters":    {"filters", before(func(r *adapters.SearchRequest) { r.Filter = nil })},
+	"ignores thresholds": {"a threshold", before(func(r *adapters.SearchRequest) { r.Threshold = nil })},
+	"leaves out what is at the threshold": {"a threshold", before(func(r *adapters.SearchRequest) {
+		if r.Threshold != nil {
+			above := math.Nextafter(*r.Threshold, math.Inf(1))
+			r.Threshold = &above
+		}
+	})},
+	"drops a threshold that nothing reaches": {"a threshold", broken{search: func(ctx context.Context, req adapters.SearchRequest, next searchFunc) (adapters.SearchResponse, error) {
+		response, err := next(ctx, req)
+		if len(response.Hits) > 0 || req.Threshold == nil {
+			return response, err
+		}
+		req.Threshold = nil
+		return next(ctx, req)
+	}}},
 	"ignores ids":             {"a search restricted", before(func(r *adapters.SearchRequest) { r.Only = nil })},
 	"ignores a wrong limit":   {"wrong arguments", before(func(r *adapters.SearchRequest) { r.Limit = max(r.Limit, 1) })},
 	"changes the query":       {"a keyword ranking", before(func(r *adapters.SearchRequest) { r.Query = strings.ToLower(r.Query) })},
@@ -49,6 +63,16 @@ var searchDefects = map[string]defect{
 	"says that it is capped":    {"a limit is kept", always(func(_ adapters.SearchRequest, r *adapters.SearchResponse) { r.Cap = 1 })},
 	"says that lower is better": {"the dense ranking", always(func(_ adapters.SearchRequest, r *adapters.SearchResponse) { r.LowerIsBetter = true })},
 	"ends at a thousand":        {"a scan and a search of many", before(func(r *adapters.SearchRequest) { r.Limit = min(r.Limit, 1000) })},
+	"takes an id that cannot be for none": {"a search restricted", before(func(r *adapters.SearchRequest) {
+		if slices.Equal(r.Only, []string{"no such id"}) {
+			r.Only = nil
+		}
+	})},
+	"finds one id of several less": {"a search restricted", before(func(r *adapters.SearchRequest) {
+		if len(r.Only) > 2 {
+			r.Only = r.Only[1:]
+		}
+	})},
 	"scores a named item otherwise": {"a search restricted", always(func(req adapters.SearchRequest, r *adapters.SearchResponse) {
 		if len(req.Only) == 1 && len(r.Hits) == 1 {
 			*r.Hits[0].Score *= 2

@@ -90,9 +90,6 @@ func (s *storeSuite) tenants(t *testing.T, store adapters.VectorStore) {
 		for _, part := range parts {
 			req.Filter = part
 			hits := search(t, store, req).Hits
-			if len(hits) == 0 {
-				t.Errorf("%s: %v finds nothing", mode, part)
-			}
 			s.checkAdmitted(t, mode, part, hits)
 			got = append(got, ids(hits)...)
 		}
