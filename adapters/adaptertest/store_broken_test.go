@@ -20,6 +20,7 @@ type broken struct {
 	fetch  func(ctx context.Context, req adapters.FetchRequest, next fetchFunc) ([]adapters.Item, error)
 	tells  func(*adapters.StoreInfo)
 	sees   func(adapters.Item) any // all that the fingerprint is made of
+	can    func(*adapters.StoreCapabilities)
 	close  func() error
 	own    func(opening int, i *adapters.StoreInfo) // tells otherwise at each opening
 	writes []string                                 // what it asks its server to change, when it is opened
@@ -75,6 +76,14 @@ func fingerprint(ctx context.Context, store adapters.VectorStore, sees func(adap
 		return json.NewEncoder(sum).Encode(sees(item))
 	})
 	return fmt.Sprintf("%x", sum.Sum(nil)), err
+}
+
+func (b *broken) Capabilities() adapters.StoreCapabilities {
+	c := b.VectorStore.Capabilities()
+	if b.can != nil {
+		b.can(&c)
+	}
+	return c
 }
 
 func (b *broken) Close() error {

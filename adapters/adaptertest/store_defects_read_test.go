@@ -79,6 +79,8 @@ var readDefects = map[string]defect{
 		return next(ctx, req)
 	}}},
 	"stays open":                   {"Close may be called", broken{close: func() error { return nil }}},
+	"hides an ability":             {"capabilities are declared", broken{can: func(c *adapters.StoreCapabilities) { c.Only = false }}},
+	"has no name":                  {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.Collection = "" }}},
 	"counts wrongly":               {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.Count++ }}},
 	"forgets who declares nothing": {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { delete(i.DeclaredPerItem, "") }}},
 	"declares nothing per item":    {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.DeclaredPerItem = nil }}},
@@ -117,6 +119,12 @@ var readDefects = map[string]defect{
 		})
 		report.Scanned = min(report.Scanned, 1000)
 		return report, err
+	}}},
+	"fetches pages in any order": {"a scan and a search of many", broken{fetch: func(ctx context.Context, req adapters.FetchRequest, next fetchFunc) ([]adapters.Item, error) {
+		if len(req.IDs) > 1000 {
+			req.IDs = slices.Concat(req.IDs[1000:], req.IDs[:1000])
+		}
+		return next(ctx, req)
 	}}},
 	"fetches a thousand": {"a scan and a search of many", broken{fetch: func(ctx context.Context, req adapters.FetchRequest, next fetchFunc) ([]adapters.Item, error) {
 		req.IDs = req.IDs[:min(len(req.IDs), 1000)]
