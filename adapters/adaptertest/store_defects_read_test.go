@@ -1,7 +1,9 @@
 package adaptertest_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -66,6 +68,23 @@ var readDefects = map[string]defect{
 		}
 		return visit(item)
 	})},
+	"wraps the error of visit": {"an error of visit", broken{scan: func(ctx context.Context, req adapters.ScanRequest, visit func(adapters.Item) error, next scanFunc) (adapters.ScanReport, error) {
+		report, err := next(ctx, req, visit)
+		if err != nil {
+			err = fmt.Errorf("scanning: %w", err)
+		}
+		return report, err
+	}}},
+	"visits on after an error": {"an error of visit", broken{scan: func(ctx context.Context, req adapters.ScanRequest, visit func(adapters.Item) error, next scanFunc) (adapters.ScanReport, error) {
+		var failed error
+		report, err := next(ctx, req, func(item adapters.Item) error {
+			failed = cmp.Or(failed, visit(item))
+			return nil
+		})
+		report.Counted++
+		return report, cmp.Or(err, failed)
+	}}},
+	"takes half a scan for a whole one": {"an error of visit", reports(func(r *adapters.ScanReport) { r.Counted = r.Scanned })},
 	"hides the error of visit": {"an error of visit", each(func(item adapters.Item, visit func(adapters.Item) error) error {
 		_ = visit(item)
 		return nil
@@ -80,6 +99,9 @@ var readDefects = map[string]defect{
 	}}},
 	"stays open":                   {"Close may be called", broken{close: func() error { return nil }}},
 	"hides an ability":             {"capabilities are declared", broken{can: func(c *adapters.StoreCapabilities) { c.Only = false }}},
+	"says not what it misses":      {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.FingerprintMisses = "" }}},
+	"has no dimensions":            {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.Dimensions = 0 }}},
+	"hides a collection":           {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.Collections = i.Collections[:1] }}},
 	"has no name":                  {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.Collection = "" }}},
 	"counts wrongly":               {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.Count++ }}},
 	"forgets who declares nothing": {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { delete(i.DeclaredPerItem, "") }}},
