@@ -89,14 +89,6 @@ var readDefects = map[string]defect{
 		_ = visit(item)
 		return nil
 	})},
-	"fetches in its own order": {"fetch keeps", broken{fetch: func(ctx context.Context, req adapters.FetchRequest, next fetchFunc) ([]adapters.Item, error) {
-		req.IDs = slices.Sorted(slices.Values(req.IDs))
-		return next(ctx, req)
-	}}},
-	"loses vectors": {"vectors come back", broken{fetch: func(ctx context.Context, req adapters.FetchRequest, next fetchFunc) ([]adapters.Item, error) {
-		req.Vectors = false
-		return next(ctx, req)
-	}}},
 	"stays open":                   {"Close may be called", broken{close: func() error { return nil }}},
 	"hides an ability":             {"capabilities are declared", broken{can: func(c *adapters.StoreCapabilities) { c.Only = false }}},
 	"says not what it misses":      {"Describe tells", broken{tells: func(i *adapters.StoreInfo) { i.FingerprintMisses = "" }}},
@@ -141,16 +133,6 @@ var readDefects = map[string]defect{
 		})
 		report.Scanned = min(report.Scanned, 1000)
 		return report, err
-	}}},
-	"fetches pages in any order": {"a scan and a search of many", broken{fetch: func(ctx context.Context, req adapters.FetchRequest, next fetchFunc) ([]adapters.Item, error) {
-		if len(req.IDs) > 1000 {
-			req.IDs = slices.Concat(req.IDs[1000:], req.IDs[:1000])
-		}
-		return next(ctx, req)
-	}}},
-	"fetches a thousand": {"a scan and a search of many", broken{fetch: func(ctx context.Context, req adapters.FetchRequest, next fetchFunc) ([]adapters.Item, error) {
-		req.IDs = req.IDs[:min(len(req.IDs), 1000)]
-		return next(ctx, req)
 	}}},
 	"takes no vector for zero": {"vectors come back", vectorsOf(func(v []float32) []float32 {
 		if v == nil {

@@ -17,7 +17,7 @@ type defect struct {
 // plainDefects are those of a store that is plain otherwise.
 func plainDefects() map[string]defect {
 	all := map[string]defect{}
-	for _, some := range []map[string]defect{searchDefects, filterDefects, readDefects, changeDefects} {
+	for _, some := range []map[string]defect{searchDefects, filterDefects, readDefects, fetchDefects, changeDefects} {
 		maps.Copy(all, some)
 	}
 	return all
