@@ -43,8 +43,9 @@ func TestFilterResolve(t *testing.T) {
 		{Field: "access", AnyOf: []string{"{{ as.groups }}", "public"}},
 		{Field: "region", AnyOf: []string{"{{as.region}}"}},
 		{Field: "tag", AnyOf: []string{"red", "{{query}}"}, Not: true},
+		{Field: "year", AnyOf: []string{"2026"}, Typed: true},
 	}
-	want := `[{tenant [acme] false} {access [staff hr public] false} {region [] false} {tag [red {{query}}] true}]`
+	want := `[{tenant [acme] false false} {access [staff hr public] false false} {region [] false false} {tag [red {{query}}] true false} {year [2026] false true}]`
 	if got := fmt.Sprint(f.Resolve(as)); got != want {
 		t.Errorf("want %s\n got %s", want, got)
 	}

@@ -295,35 +295,60 @@ type GoldItem struct {
 
 // EmbedFacts is what is known of who embedded the index and who embeds the queries.
 type EmbedFacts struct {
-	QueryModel        string         `json:"query_model"`
-	QueryDimensions   int            `json:"query_dimensions,omitempty"`
-	QueryPrefix       string         `json:"query_prefix,omitempty"`
-	PassagePrefix     string         `json:"passage_prefix,omitempty"`
-	IndexModel        string         `json:"index_model,omitempty"` // declared by the collection
-	IndexDimensions   int            `json:"index_dimensions,omitempty"`
-	IndexDistance     string         `json:"index_distance,omitempty"`
-	IndexQueryPrefix  *string        `json:"index_query_prefix,omitempty"`
-	IndexPassage      *string        `json:"index_passage_prefix,omitempty"`
-	DeclaredPerItem   map[string]int `json:"declared_per_item,omitempty"` // model → items, from per-item fields
-	Sample            []EmbedSample  `json:"sample,omitempty"`            // seeded, and every item that holds gold
-	Error             *CallError     `json:"error,omitempty"`
-	BehaviourObserved bool           `json:"behaviour_observed"`
+	QueryModel       string         `json:"query_model"`
+	QueryDimensions  int            `json:"query_dimensions,omitempty"`
+	QueryPrefix      string         `json:"query_prefix,omitempty"`
+	PassagePrefix    string         `json:"passage_prefix,omitempty"`
+	IndexModel       string         `json:"index_model,omitempty"` // declared by the collection
+	IndexDimensions  int            `json:"index_dimensions,omitempty"`
+	IndexDistance    string         `json:"index_distance,omitempty"`
+	IndexQueryPrefix *string        `json:"index_query_prefix,omitempty"`
+	IndexPassage     *string        `json:"index_passage_prefix,omitempty"`
+	DeclaredPerItem  map[string]int `json:"declared_per_item,omitempty"` // model → items, from per-item fields; "": items that declare none
+	VectorType       string         `json:"vector_type,omitempty"`       // how the store keeps a number of a vector: "float32", "float16", "uint8"
+	EmbedInput       string         `json:"embed_input,omitempty"`       // what the store's own vectorizer embeds, where that is not the text alone
+	Sample           []EmbedSample  `json:"sample,omitempty"`            // seeded, and every item that holds gold
+	Error            *CallError     `json:"error,omitempty"`
+	// BehaviourObserved: stored vectors were compared with fresh ones. Reason says why not, where it is no error.
+	BehaviourObserved bool   `json:"behaviour_observed"`
+	Reason            string `json:"reason,omitempty"`
 }
 
-// EmbedSample compares one stored vector with fresh embeddings of the stored text. Cosines are decimals.
+// EmbedSample compares one stored vector with fresh embeddings. Cosines are decimals, of the leading numbers that both vectors
+// have.
 type EmbedSample struct {
-	ID        string   `json:"id"`
-	Gold      bool     `json:"gold,omitempty"`
-	Zero      bool     `json:"zero,omitempty"`
-	Missing   bool     `json:"missing,omitempty"` // has no vector
-	Norm      Decimal  `json:"norm,omitempty"`
-	Passage   *Decimal `json:"passage,omitempty"`    // as the embedder embeds passages now
-	Bare      *Decimal `json:"bare,omitempty"`       // without any prefix
-	AsQuery   *Decimal `json:"as_query,omitempty"`   // with the query prefix
-	Pinned    *Decimal `json:"pinned,omitempty"`     // with the passage prefix that is pinned or declared for the index
-	OtherText string   `json:"other_text,omitempty"` // id of the sampled item whose text this vector belongs to instead
-	Model     string   `json:"model,omitempty"`      // declared by the item
-	Truncated *int     `json:"truncated,omitempty"`  // the embedder read only this many tokens
+	ID        string  `json:"id"`
+	Gold      bool    `json:"gold,omitempty"`
+	Added     bool    `json:"added,omitempty"`   // not drawn: compared because it holds the case's gold
+	Repeats   bool    `json:"repeats,omitempty"` // an item before it in the sample has the same text
+	Blank     bool    `json:"blank,omitempty"`   // has no text that could be embedded, and is not compared
+	Zero      bool    `json:"zero,omitempty"`
+	Missing   bool    `json:"missing,omitempty"` // has no vector
+	Norm      Decimal `json:"norm,omitempty"`
+	Shortened int     `json:"shortened,omitempty"` // how many numbers were compared, where the two vectors differ in length
+	// Passage is the cosine with the item's own text as the embedder embeds passages now.
+	Passage *Decimal `json:"passage,omitempty"`
+	// OwnNearest: of Among different texts, the item's own has the fresh vector that is nearest to the stored one. Nearest is
+	// the id of a sampled item with the text that is nearer, and NearestCosine its cosine.
+	Among         int      `json:"among,omitempty"`
+	OwnNearest    bool     `json:"own_nearest,omitempty"`
+	Nearest       string   `json:"nearest,omitempty"`
+	NearestCosine *Decimal `json:"nearest_cosine,omitempty"`
+	// Tried are other ways to embed the item's own text, in the order in which they were tried; the last may explain the vector.
+	Tried []EmbedTried `json:"tried,omitempty"`
+	// Searched: the store was asked which items carry the vector that this item's text should have.
+	Searched  bool   `json:"searched,omitempty"`
+	OtherText string `json:"other_text,omitempty"` // id of the item whose text this vector belongs to instead
+	StoredAt  string `json:"stored_at,omitempty"`  // id of an item with another text that carries the vector of this item's text instead of its own
+	Model     string `json:"model,omitempty"`      // declared by the item
+	Truncated *int   `json:"truncated,omitempty"`  // the embedder read only this many tokens
+}
+
+// EmbedTried is one way to embed a text: behind another prefix, or its first words only.
+type EmbedTried struct {
+	Prefix string  `json:"prefix"`          // before the text; where Words is set, the prefix of passages
+	Words  int     `json:"words,omitempty"` // 0: all
+	Cosine Decimal `json:"cosine"`          // with the stored vector
 }
 
 // FilterControl is what came back for a filter value that cannot exist.

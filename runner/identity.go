@@ -3,20 +3,20 @@ package runner
 import (
 	"context"
 	"errors"
-	"math"
+	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
 )
 
 // identity compares stored vectors with fresh embeddings of the stored texts: once for the seeded sample, and for each case
-// for the items that hold its gold. Names prove nothing; behaviour does.
+// for the items that hold its gold. Names prove nothing; behaviour does. What the comparison means is decided in matrix/verdict.
 type identity struct {
 	facts  matrix.EmbedFacts
 	sample []matrix.EmbedSample
-	known  map[string]bool
+	fresh  *fresh // of the sample
 }
 
 // identify looks at the seeded sample. It returns nil where the pipeline embeds nothing.
@@ -25,20 +25,22 @@ func (s *session) identify(ctx context.Context, p *presence) (*identity, error) 
 		return nil, nil
 	}
 	info := s.storeInfo
-	id := &identity{known: map[string]bool{}, facts: matrix.EmbedFacts{
+	id := &identity{facts: matrix.EmbedFacts{
 		QueryModel: s.embedderInfo.Model, QueryDimensions: s.embedderInfo.Dimensions,
 		QueryPrefix: s.embedderInfo.QueryPrefix, PassagePrefix: s.embedderInfo.PassagePrefix,
 		IndexModel: info.EmbedModel, IndexDimensions: info.Dimensions, IndexDistance: info.Distance,
 		IndexQueryPrefix: info.QueryPrefix, IndexPassage: info.PassagePrefix, DeclaredPerItem: info.DeclaredPerItem,
+		VectorType: info.VectorType, EmbedInput: info.EmbedInput,
 	}}
-	if !s.store.Capabilities().Vectors {
+	drawn := p.sample[:min(len(p.sample), s.sampleSize())]
+	if id.facts.Reason = s.incomparable(len(drawn)); id.facts.Reason != "" {
 		return id, nil
 	}
-	var ids []string
-	for _, v := range p.sample {
-		ids = append(ids, v.item.ID)
+	ids := make([]string, len(drawn))
+	for i, v := range drawn {
+		ids[i] = v.item.ID
 	}
-	sample, err := s.compare(ctx, ids, false)
+	sample, fresh, err := s.compare(ctx, ids, nil)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -49,11 +51,24 @@ func (s *session) identify(ctx context.Context, p *presence) (*identity, error) 
 		id.facts.Error = callError(err)
 		return id, nil
 	}
-	id.sample, id.facts.BehaviourObserved = sample, true
-	for _, v := range sample {
-		id.known[v.ID] = true
-	}
+	id.sample, id.fresh, id.facts.BehaviourObserved = sample, fresh, true
 	return id, nil
+}
+
+// sampleSize is how many of the sampled items are compared.
+func (s *session) sampleSize() int { return s.experiment.Checks.Sample }
+
+// incomparable says why stored vectors cannot be compared with fresh ones, "" where they can.
+func (s *session) incomparable(drawn int) string {
+	switch {
+	case !s.store.Capabilities().Vectors:
+		return fmt.Sprintf("the adapter %q does not return stored vectors", s.experiment.Backends.Store.Adapter)
+	case s.storeInfo.VectorType == "uint8":
+		return "the store keeps vectors as uint8, which cuts off fractions and signs: nothing that a fresh vector could be compared with is left"
+	case drawn == 0:
+		return "no stored item was sampled"
+	}
+	return ""
 }
 
 // forCase returns the facts of one case: the sample, and the items that hold its gold.
@@ -67,11 +82,17 @@ func (s *session) forCase(ctx context.Context, id *identity, gold []matrix.GoldF
 		return &facts, nil
 	}
 	held := holders(gold)
-	for i := range facts.Sample {
-		facts.Sample[i].Gold = slices.Contains(held, facts.Sample[i].ID)
+	var more []string // gold that was not drawn, or drawn and not looked at as closely as gold is
+	for _, h := range held {
+		i := slices.IndexFunc(facts.Sample, func(v matrix.EmbedSample) bool { return v.ID == h })
+		if i >= 0 {
+			facts.Sample[i].Gold = true
+		}
+		if i < 0 || unsettled(&facts.Sample[i]) {
+			more = append(more, h)
+		}
 	}
-	more := slices.DeleteFunc(held, func(h string) bool { return id.known[h] })
-	extra, err := s.compare(ctx, more, true)
+	extra, _, err := s.compare(ctx, more, id.fresh)
 	if err != nil {
 		if ctx.Err() != nil || errors.Is(err, ErrBudget) {
 			return nil, errors.Join(ctx.Err(), err)
@@ -79,8 +100,22 @@ func (s *session) forCase(ctx context.Context, id *identity, gold []matrix.GoldF
 		facts.Error, facts.BehaviourObserved = callError(err), false
 		return &facts, nil
 	}
-	facts.Sample = append(facts.Sample, extra...)
+	for _, v := range extra {
+		v.Gold = true
+		if i := slices.IndexFunc(facts.Sample, func(known matrix.EmbedSample) bool { return known.ID == v.ID }); i >= 0 {
+			facts.Sample[i] = v
+			continue
+		}
+		v.Added = true
+		facts.Sample = append(facts.Sample, v)
+	}
 	return &facts, nil
+}
+
+// unsettled reports whether a stored vector is unexplained and its item was left out of the searches of the sample.
+func unsettled(v *matrix.EmbedSample) bool {
+	explained := len(v.Tried) > 0 && v.Tried[len(v.Tried)-1].Cosine.Float() >= sameVector
+	return v.Passage != nil && v.Passage.Float() < sameVector && v.OtherText == "" && !v.Searched && !explained
 }
 
 // holders lists the items that hold a case's gold, each once, and of one span no more than the first few.
@@ -98,43 +133,58 @@ func holders(gold []matrix.GoldFacts) []string {
 	return out
 }
 
-// compare embeds the stored texts of ids afresh and holds the stored vectors against them.
-func (s *session) compare(ctx context.Context, ids []string, gold bool) ([]matrix.EmbedSample, error) {
+// sameVector is the cosine from which a way to embed a text explains a stored vector, as in matrix/verdict.
+const sameVector = 0.999
+
+// compare embeds the stored texts of ids afresh and holds the stored vectors against them. The items of the sample are held
+// against the texts of all of them; those that are added for a case (drawn is then the sample's) against their own text and
+// the sample's, so that what is said of one does not depend on the others.
+func (s *session) compare(ctx context.Context, ids []string, drawn *fresh) ([]matrix.EmbedSample, *fresh, error) {
 	if len(ids) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	items, err := s.store.Fetch(ctx, adapters.FetchRequest{IDs: ids, Vectors: true})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	texts := make([]string, len(items))
-	for i := range items {
-		texts[i] = items[i].Text
-	}
-	passage, err := s.embed(ctx, texts, nil)
+	mine, err := s.embedItems(ctx, items)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := make([]matrix.EmbedSample, len(items))
+	var open []*suspect
 	for i, item := range items {
-		v := matrix.EmbedSample{ID: item.ID, Gold: gold, Model: item.EmbedModel, Missing: item.Vector == nil}
+		own, ok := mine.at[item.Text]
+		if !ok {
+			out[i] = matrix.EmbedSample{ID: item.ID, Model: item.EmbedModel, Blank: true}
+			continue
+		}
+		v := matrix.EmbedSample{ID: item.ID, Model: item.EmbedModel, Missing: item.Vector == nil, Repeats: mine.ids[own] != item.ID}
 		if n := norm(item.Vector); n > 0 {
 			v.Norm = decimal(n)
 		} else {
 			v.Zero = !v.Missing
 		}
-		if read, ok := passage.Truncated[i]; ok {
+		if read, ok := mine.truncated[own]; ok {
 			v.Truncated = &read
 		}
-		v.Passage = cosine(item.Vector, passage.Vectors[i])
+		others := drawn
+		if others == nil {
+			others = mine
+		}
+		others.place(&v, item, mine.vectors[own])
 		out[i] = v
-		if v.Passage != nil && v.Passage.Float() < 0.999 {
-			if err := s.explain(ctx, item, &out[i]); err != nil {
-				return nil, err
-			}
+		if v.Passage != nil && v.Passage.Float() < sameVector && v.OtherText == "" {
+			open = append(open, &suspect{item: item, v: &out[i], own: mine.vectors[own], always: drawn != nil})
 		}
 	}
-	return out, nil
+	// A vector of more than the text is explained by nothing that can be made of the text.
+	if len(open) > 0 && s.storeInfo.EmbedInput == "" {
+		if err := s.explain(ctx, open); err != nil {
+			return nil, nil, err
+		}
+	}
+	return out, mine, nil
 }
 
 // embed embeds stored texts afresh. It counts against the limit of calls like any other call.
@@ -145,101 +195,59 @@ func (s *session) embed(ctx context.Context, texts []string, prefix *string) (ad
 	return s.embedder.Embed(ctx, adapters.EmbedRequest{Texts: texts, Purpose: adapters.ForPassage, Prefix: prefix})
 }
 
-// explain looks for what a stored vector is instead: the text under another prefix, or another item's text.
-func (s *session) explain(ctx context.Context, item adapters.Item, v *matrix.EmbedSample) error {
-	with := func(prefix string) (*matrix.Decimal, error) {
-		r, err := s.embed(ctx, []string{item.Text}, &prefix)
-		if err != nil {
-			return nil, err
-		}
-		return cosine(item.Vector, r.Vectors[0]), nil
-	}
-	var err error
-	if v.Bare, err = with(""); err != nil {
-		return err
-	}
-	if v.AsQuery, err = with(s.embedderInfo.QueryPrefix); err != nil {
-		return err
-	}
-	declared := s.storeInfo.PassagePrefix
-	if pinned := s.experiment.Pins.Index.PassagePrefix; pinned != nil {
-		declared = pinned
-	}
-	if declared != nil {
-		if v.Pinned, err = with(*declared); err != nil {
-			return err
-		}
-	}
-	return s.findOwner(ctx, item, v)
+// fresh holds one vector for each different text, as the embedder embeds passages now. Texts of nothing but white space, which
+// embedders refuse or give anything for, are not in it.
+type fresh struct {
+	ids       []string // of the first item with the text
+	texts     []string
+	vectors   [][]float32
+	truncated map[int]int
+	at        map[string]int
 }
 
-// findOwner asks the store which item carries the vector that this text should have; if that item's text in turn explains
-// the vector stored here, the two were swapped.
-func (s *session) findOwner(ctx context.Context, item adapters.Item, v *matrix.EmbedSample) error {
-	fresh, err := s.embed(ctx, []string{item.Text}, nil)
-	if err != nil {
-		return err
+// embedItems embeds the texts of items in one call, equal texts once.
+func (s *session) embedItems(ctx context.Context, items []adapters.Item) (*fresh, error) {
+	f := &fresh{at: map[string]int{}}
+	for i := range items {
+		if _, ok := f.at[items[i].Text]; !ok && strings.TrimSpace(items[i].Text) != "" {
+			f.at[items[i].Text] = len(f.texts)
+			f.ids, f.texts = append(f.ids, items[i].ID), append(f.texts, items[i].Text)
+		}
 	}
-	near, err := s.store.Search(ctx, adapters.SearchRequest{Mode: matrix.ModeDense, Vector: fresh.Vectors[0], Limit: 3, Exact: s.store.Capabilities().Exact})
-	if err != nil {
-		return nil // the question stays open; it is not the store's fault that it cannot be asked this way
+	if len(f.texts) == 0 {
+		return f, nil
 	}
-	for _, h := range near.Hits {
-		if h.ID == item.ID || h.Text == item.Text {
+	r, err := s.embed(ctx, f.texts, nil)
+	if err != nil {
+		return nil, err
+	}
+	f.vectors, f.truncated = r.Vectors, r.Truncated
+	return f, nil
+}
+
+// place finds which text's fresh vector is nearest to a stored vector: the item's own, or another.
+func (f *fresh) place(v *matrix.EmbedSample, item adapters.Item, own []float32) {
+	if v.Passage = cosine(item.Vector, own); v.Passage == nil {
+		return
+	}
+	if len(item.Vector) != len(own) {
+		v.Shortened = min(len(item.Vector), len(own))
+	}
+	v.Among, v.OwnNearest = len(f.texts), true
+	if _, ok := f.at[item.Text]; !ok {
+		v.Among++
+	}
+	best := v.Passage.Float()
+	for i, text := range f.texts {
+		if text == item.Text {
 			continue
 		}
-		other, err := s.embed(ctx, []string{h.Text}, nil)
-		if err != nil {
-			return err
-		}
-		if c := cosine(item.Vector, other.Vectors[0]); c != nil && c.Float() >= 0.999 {
-			v.OtherText = h.ID
-			return nil
+		// A tie is not nearest: the vectors of a model that has nothing in common with this one may all be as far away.
+		if c := cosine(item.Vector, f.vectors[i]); c != nil && (c.Float() > best || c.Float() == best && v.OwnNearest) {
+			best, v.OwnNearest, v.Nearest, v.NearestCosine = c.Float(), false, f.ids[i], c
 		}
 	}
-	return nil
-}
-
-func norm(v []float32) float64 {
-	var sum float64
-	for _, x := range v {
-		sum += float64(float64(x) * float64(x)) // un-fused: equal bytes on every CPU
+	if !v.OwnNearest && best >= sameVector && v.Passage.Float() < sameVector {
+		v.OtherText = v.Nearest
 	}
-	return math.Sqrt(sum)
-}
-
-// cosine returns nil for vectors of different lengths, or where one has no length.
-func cosine(a, b []float32) *matrix.Decimal {
-	na, nb := norm(a), norm(b)
-	if len(a) != len(b) || na == 0 || nb == 0 {
-		return nil
-	}
-	var dot float64
-	for i := range a {
-		dot += float64(float64(a[i]) * float64(b[i]))
-	}
-	d := decimal(dot / float64(na*nb))
-	return &d
-}
-
-// score keeps eight significant digits, so that small scores that differ stay apart; minus zero is zero. A number that is
-// none is no score.
-func score(f float64) *matrix.Decimal {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil
-	}
-	if f == 0 {
-		f = 0
-	}
-	d := matrix.Decimal(strconv.FormatFloat(f, 'g', 8, 64))
-	return &d
-}
-
-// decimal keeps six places; minus zero is zero.
-func decimal(f float64) matrix.Decimal {
-	f = math.Round(f*1e6) / 1e6
-	if f == 0 {
-		f = 0
-	}
-	return matrix.NewDecimal(f)
 }

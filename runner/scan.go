@@ -103,7 +103,7 @@ func (p *presence) see(item adapters.Item) {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(item.ID))
-	seed := h.Sum64()
+	seed := spread(h.Sum64())
 	at, _ := slices.BinarySearchFunc(p.sample, seed, func(v sampled, seed uint64) int { return cmp.Compare(v.seed, seed) })
 	if at < p.size {
 		p.sample = slices.Insert(p.sample, at, sampled{seed, item})

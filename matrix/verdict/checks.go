@@ -206,26 +206,27 @@ func (x *facts) bodies() matrix.Answer {
 	return result
 }
 
+// embedChecks holds the names that are declared and the vectors that are stored against the embedder of the queries.
 func (x *facts) embedChecks(e *matrix.EmbedFacts) []Check {
-	declared, dims := matrix.Unknown, matrix.Unknown
-	if e.IndexModel != "" {
-		declared = boolAnswer(e.IndexModel == e.QueryModel)
+	names, all := declaredNames(e)
+	match, dims := matrix.Unknown, matrix.Unknown
+	switch {
+	case slices.ContainsFunc(names, func(name string) bool { return name != e.QueryModel }):
+		match = matrix.No
+	case all:
+		match = matrix.Yes
 	}
 	if e.IndexDimensions > 0 && e.QueryDimensions > 0 {
 		dims = boolAnswer(e.IndexDimensions == e.QueryDimensions)
 	}
-	behaviour, says := matrix.Unknown, "stored vectors were not compared"
-	if e.BehaviourObserved && len(e.Sample) > 0 {
-		s := x.sample(&goldState{})
-		says = s.says()
-		lost := slices.ContainsFunc(e.Sample, func(v matrix.EmbedSample) bool { return v.Zero || v.Missing })
-		if s.compared > 0 || lost {
-			behaviour = boolAnswer(s.matching == s.compared && !lost)
-		}
+	declares := orElse(e.IndexModel, "the store declares no model")
+	if len(e.DeclaredPerItem) > 0 {
+		declares = "collection: " + orElse(e.IndexModel, "none") + "; items: " + perItem(e)
 	}
+	behaviour, says := x.behaviour(e)
 	return []Check{
-		{Name: "embed_model_declared", Result: boolAnswer(e.IndexModel != ""), Evidence: orElse(e.IndexModel, "the store declares no model")},
-		{Name: "embed_model_match", Result: declared, Evidence: fmt.Sprintf("index %s, query %s", orElse(e.IndexModel, "unknown"), e.QueryModel)},
+		{Name: "embed_model_declared", Result: boolAnswer(len(names) > 0), Evidence: declares},
+		{Name: "embed_model_match", Result: match, Evidence: fmt.Sprintf("index %s, query %s", orElse(strings.Join(names, ", "), "unknown"), e.QueryModel)},
 		{Name: "embed_behaviour_match", Result: behaviour, Evidence: says},
 		{Name: "dimension_match", Result: dims, Evidence: fmt.Sprintf("index %d, query %d", e.IndexDimensions, e.QueryDimensions)},
 	}
@@ -237,6 +238,17 @@ func unlessKnown(a matrix.Answer, why string) string {
 		return ""
 	}
 	return why
+}
+
+func (x *facts) behaviour(e *matrix.EmbedFacts) (matrix.Answer, string) {
+	switch {
+	case e.Error != nil:
+		return matrix.Unknown, "stored vectors were not compared: " + e.Error.Kind + ": " + e.Error.Message
+	case !e.BehaviourObserved || len(e.Sample) == 0:
+		return matrix.Unknown, "stored vectors were not compared" + prefixed(": ", e.Reason)
+	}
+	s := x.sample(&goldState{})
+	return s.answer(), s.says() + lengths(e)
 }
 
 // worse orders yes before unknown before no.

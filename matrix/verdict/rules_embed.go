@@ -7,56 +7,6 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
-// sameVector is the cosine from which a stored vector counts as a fresh embedding of its text. Half-precision storage costs
-// 3e-8 of cosine and a provider's jitter below 1e-3 (design, BACKENDS 3.5).
-const sameVector = 0.999
-
-// sample is what the comparison of stored with fresh vectors says.
-type sample struct {
-	compared, matching int
-	gold               *matrix.EmbedSample // of the item that holds the gold, nil where it was not compared
-	explained          string              // the prefix under which the stored vectors match, where one explains them
-}
-
-func same(cosine *matrix.Decimal) bool { return cosine != nil && cosine.Float() >= sameVector }
-
-func (x *facts) sample(g *goldState) sample {
-	var s sample
-	e := x.o.Store.Embed
-	explained := map[string]int{}
-	for i := range e.Sample {
-		v := &e.Sample[i]
-		if slices.Contains(g.holders, v.ID) && (s.gold == nil || v.ID == g.place.ID) {
-			s.gold = v
-		}
-		if v.Zero || v.Missing || v.Passage == nil {
-			continue
-		}
-		s.compared++
-		switch {
-		case same(v.Passage):
-			s.matching++
-		case same(v.Pinned):
-			explained["the passage prefix that is pinned or declared for the index"]++
-		case same(v.Bare):
-			explained["no prefix"]++
-		case same(v.AsQuery):
-			explained["the query prefix"]++
-		}
-	}
-	for _, name := range []string{"the passage prefix that is pinned or declared for the index", "no prefix", "the query prefix"} {
-		if explained[name] > 0 {
-			s.explained = fmt.Sprintf("%d of %d sampled vectors match when embedded with %s", explained[name], s.compared, name)
-			break
-		}
-	}
-	return s
-}
-
-func (s sample) says() string {
-	return fmt.Sprintf("%d of %d sampled vectors match a fresh embedding of their text (cosine ≥ %g)", s.matching, s.compared, sameVector)
-}
-
 func embedRules() []Rule {
 	rule := func(label, says, decides, first, wasted string, fires func(*facts, *goldState, sample) finding) Rule {
 		return Rule{
@@ -65,8 +15,12 @@ func embedRules() []Rule {
 				if g.lost != lostInSearch || x.keyword() {
 					return no
 				}
-				if x.o.Store.Embed == nil || !x.o.Store.Embed.BehaviourObserved {
+				e := x.o.Store.Embed
+				if e == nil || !e.BehaviourObserved {
 					return unknown("the stored vectors, to compare them with fresh embeddings")
+				}
+				if x.otherLength() {
+					return no // which is said by the first rule, and explains the rest
 				}
 				return fires(x, g, x.sample(g))
 			},
@@ -80,11 +34,10 @@ func embedRules() []Rule {
 			TryFirst: "query with the model and dimensions that built the index, or re-index",
 			Wasted:   "ranking work: the two cannot be compared",
 			once: func(x *facts) finding {
-				e := x.o.Store.Embed
-				differ := e != nil && !x.keyword() && e.IndexDimensions > 0 && e.QueryDimensions > 0 && e.IndexDimensions != e.QueryDimensions
-				if !differ {
+				if !x.otherLength() {
 					return no
 				}
+				e := x.o.Store.Embed
 				return yes(fmt.Sprintf("the index has %d dimensions, the query %d", e.IndexDimensions, e.QueryDimensions))
 			},
 		},
@@ -95,29 +48,13 @@ func embedRules() []Rule {
 				return when(s.gold != nil && (s.gold.Zero || s.gold.Missing), fmt.Sprintf("gold %s: stored with %s", goldID(s), map[bool]string{true: "no vector", false: "a zero vector"}[s.gold != nil && s.gold.Missing]))
 			}),
 		rule("vectors-misassigned", "The vector stored with the evidence belongs to another text.",
-			"the stored vector against fresh embeddings of the other sampled texts", "look for batches whose results were matched by position after a filter or a retry, then re-index",
+			"the stored vector against fresh embeddings of other texts, and the vector of its own text against the stored ones", "look for batches whose results were matched by position after a filter or a retry, then re-index",
 			"another embedding model: each vector is right, its place is not",
-			func(_ *facts, g *goldState, s sample) finding {
-				return when(s.gold != nil && s.gold.OtherText != "" && !same(s.gold.Passage), fmt.Sprintf("gold %s: its stored vector is that of the text of %s", goldID(s), otherText(s)))
-			}),
+			misassigned),
 		rule("input-truncated", "The embedder reads only the start of the evidence, and the fact stands behind it.",
-			"the embedding of the whole text equals that of its first tokens", "cut chunks below the model's input limit, or use a model with a longer one",
+			"the embedder says how much it read, or the stored vector equals that of the first words", "cut chunks below the model's input limit, or use a model with a longer one",
 			"query wording: the fact is not in the vector",
-			func(x *facts, g *goldState, s sample) finding {
-				if s.gold == nil || s.gold.Truncated == nil {
-					return no
-				}
-				// A token is a word or a part of one: behind so many words the span was surely not read.
-				end, read := x.spanEnd(g, s.gold.ID), *s.gold.Truncated
-				f := yes(fmt.Sprintf("gold %s: only %d tokens of %s were embedded, its span ends at word %d", g.name(), read, goldID(s), end))
-				switch {
-				case 2*end <= read:
-					return no
-				case end <= read:
-					f.grade = Inferred
-				}
-				return f
-			}),
+			truncated),
 		rule("prefix-mismatch", "Index and query were not embedded with the prefixes that belong together.",
 			"stored vectors against fresh ones with and without each prefix, and the declared query prefix against the one sent",
 			"send the prefixes that the model was trained with, on both sides and on every route",
@@ -126,16 +63,11 @@ func embedRules() []Rule {
 		rule("mixed-models", "A part of the index, the evidence among it, does not hold what the query's embedder makes of its text: another model, an older text, or damage.",
 			"stored vectors against fresh ones, item by item", "re-embed the items that do not match",
 			"query wording: the two spaces cannot be compared",
-			func(x *facts, g *goldState, s sample) finding {
-				evidence := []string{fmt.Sprintf("gold %s: its stored vector does not match its text", goldID(s)), s.says()}
-				return when(s.gold != nil && !same(s.gold.Passage) && s.matching > 0, append(evidence, x.declaredModels()...)...)
-			}),
+			mixedModels),
 		rule("model-mismatch", "The index was built by another embedding model than the one that embeds the queries.",
-			"stored vectors against fresh embeddings of the same texts; names alone prove nothing", "query with the model that built the index, or re-index with the new one",
+			"stored vectors against fresh embeddings of the same texts, and which text each is nearest to; names alone prove nothing", "query with the model that built the index, or re-index with the new one",
 			"ranking, chunking and prompt work: the distances mean nothing",
-			func(x *facts, _ *goldState, s sample) finding {
-				return when(s.compared > 0 && s.matching == 0, append([]string{s.says()}, x.declaredModels()...)...)
-			}),
+			modelMismatch),
 		rule("not-normalised", "The stored vectors are not of unit length while the distance is a dot product, so that length decides the rank.",
 			"norms of the sampled vectors", "normalise at insert, or use cosine distance", "query wording: longer vectors win",
 			func(x *facts, g *goldState, s sample) finding {
@@ -161,8 +93,10 @@ func (x *facts) spanEnd(g *goldState, id string) int {
 			return r.SpanEnd
 		}
 	}
-	return 1 << 20
+	return unknownEnd
 }
+
+const unknownEnd = 1 << 20
 
 func goldID(s sample) string {
 	if s.gold == nil {
@@ -171,18 +105,119 @@ func goldID(s sample) string {
 	return s.gold.ID
 }
 
-func otherText(s sample) string {
+// otherLength reports whether the vectors of index and query differ in length.
+func (x *facts) otherLength() bool {
+	e := x.o.Store.Embed
+	return e != nil && !x.keyword() && e.IndexDimensions > 0 && e.QueryDimensions > 0 && e.IndexDimensions != e.QueryDimensions
+}
+
+// goldKind says what the gold's stored vector is; ok is false where it was not compared.
+func (s sample) goldKind() (kind itemKind, ok bool) {
 	if s.gold == nil {
-		return ""
+		return 0, false
 	}
-	return s.gold.OtherText
+	return kindOf(s.gold), true
+}
+
+func misassigned(_ *facts, _ *goldState, s sample) finding {
+	switch kind, ok := s.goldKind(); {
+	case !ok:
+		return no
+	case kind == itemMoved && s.gold.OtherText != "":
+		return yes(fmt.Sprintf("gold %s: its stored vector is that of the text of %s", goldID(s), s.gold.OtherText))
+	case kind == itemMoved:
+		return yes(fmt.Sprintf("gold %s: the vector of its text is stored with %s, whose text is another", goldID(s), s.gold.StoredAt))
+	case kind == itemOpen && s.moved > 0 && s.matching == 0:
+		return yes(fmt.Sprintf("gold %s: its stored vector does not match its text", goldID(s)), s.says())
+	}
+	return no
+}
+
+func truncated(x *facts, g *goldState, s sample) finding {
+	if s.gold == nil {
+		return no
+	}
+	if cut := explanation(s.gold); cut != nil && cut.Words > 0 {
+		// The words of the cut and of the span's end are counted in the same way, but the cut is found only nearly.
+		end := x.spanEnd(g, s.gold.ID)
+		f := yes(fmt.Sprintf("gold %s: its stored vector is that of the first %d words of %s (cosine %s, of the whole text %s); its span ends at word %d", g.name(), cut.Words, goldID(s), cut.Cosine, *s.gold.Passage, end))
+		switch {
+		case end == unknownEnd:
+			return unknown("where the span ends in " + goldID(s) + ", whose stored vector is that of its first words")
+		case end <= cut.Words:
+			return no
+		}
+		return f
+	}
+	if s.gold.Truncated == nil {
+		return no
+	}
+	// A token is a word or a part of one: behind so many words the span was surely not read.
+	end, read := x.spanEnd(g, s.gold.ID), *s.gold.Truncated
+	f := yes(fmt.Sprintf("gold %s: only %d tokens of %s were embedded, its span ends at word %d", g.name(), read, goldID(s), end))
+	switch {
+	case 2*end <= read:
+		return no
+	case end <= read:
+		f.grade = Inferred
+	}
+	return f
+}
+
+// mixedModels needs a part of the index that the query's embedder made, and gold that it did not make.
+func mixedModels(x *facts, _ *goldState, s sample) finding {
+	if kind, ok := s.goldKind(); !ok || kind != itemOpen || s.matching+s.near+len(s.explained) == 0 {
+		return no
+	}
+	if f, more := x.embedsMore(s); more {
+		return f
+	}
+	return yes(fmt.Sprintf("gold %s: its stored vector does not match its text (cosine %s)", goldID(s), *s.gold.Passage), s.says(), x.declared())
+}
+
+// modelMismatch needs an index of which nothing is what the query's embedder makes of its text, however it is embedded. A
+// relative of the model is no other model: what keeps its vectors apart would have to be known before they are blamed, unless
+// they are so far apart that only another way to run the model remains.
+func modelMismatch(x *facts, _ *goldState, s sample) finding {
+	kind, compared := s.goldKind()
+	if s.open == 0 || s.matching+s.near+s.moved+len(s.explained) > 0 || compared && kind != itemOpen {
+		return no
+	}
+	if f, more := x.embedsMore(s); more {
+		return f
+	}
+	f := yes(s.says(), x.declared())
+	switch {
+	case s.kin == kinStranger:
+		return f
+	case s.kin == kinRelative && s.median() < farVector:
+	case s.kin == kinRelative || 2*s.own > s.differ:
+		return unknown("why the stored vectors differ from fresh embeddings of their texts: " + s.says())
+	}
+	f.grade = Inferred
+	return f
+}
+
+// embedsMore answers for an index that embeds more than the text: a vector that does not match says nothing against the model.
+func (x *facts) embedsMore(s sample) (finding, bool) {
+	switch {
+	case s.more == "":
+		return no, false
+	case s.kin == kinRelative:
+		return no, true // the same model, and what it embeds besides is the difference
+	}
+	return unknown("fresh embeddings of what the index embeds, which is more than the text: " + s.more), true
 }
 
 func prefixMismatch(x *facts, g *goldState, s sample) finding {
 	// Other items may have lost their prefix as well; that explains the gold's rank only if its own vector is off.
-	off := s.gold != nil && !same(s.gold.Passage) || s.gold == nil && s.matching == 0
-	if s.explained != "" && off {
-		return yes(s.explained)
+	switch kind, ok := s.goldKind(); {
+	case kind == itemExplained && explanation(s.gold).Words == 0:
+		t := explanation(s.gold)
+		return yes(fmt.Sprintf("gold %s: its stored vector matches its text when embedded %s (cosine %s), and not with %q as passages are embedded now (%s)",
+			goldID(s), x.way(t), t.Cosine, x.o.Store.Embed.PassagePrefix, *s.gold.Passage), s.says())
+	case !ok && s.matching == 0 && len(s.explained) > 0:
+		return yes(s.says())
 	}
 	e := x.o.Store.Embed
 	want := e.IndexQueryPrefix
@@ -201,13 +236,4 @@ func prefixMismatch(x *facts, g *goldState, s sample) finding {
 		return no
 	}
 	return yes(evidence, fmt.Sprintf("gold %s: with that prefix at rank %d of k = %d", g.name(), rank, x.search.K))
-}
-
-func (x *facts) declaredModels() []string {
-	e := x.o.Store.Embed
-	declared := orElse(e.IndexModel, "nothing")
-	if pinned := x.e.Pins.Index.EmbedModel; pinned != "" && e.IndexModel == "" {
-		declared = pinned + " (pinned)"
-	}
-	return []string{fmt.Sprintf("the index declares %s, queries are embedded by %s", declared, e.QueryModel)}
 }

@@ -100,6 +100,7 @@ func (w *walker) findings() []string {
 	out = append(out, w.equivalents()...)
 	out = append(out, w.lostSpans()...)
 	out = append(out, w.movedPins()...)
+	out = append(out, w.embedFindings()...)
 	for _, planned := range w.p.Cells {
 		if f := w.unmet(planned); f != "" {
 			out = append(out, f)
