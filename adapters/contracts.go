@@ -48,7 +48,7 @@ type StoreInfo struct {
 	EmbedModel        string // declared for the collection
 	QueryPrefix       *string
 	PassagePrefix     *string
-	DeclaredPerItem   map[string]int // embedding model → items, where items declare it; nil where they do not
+	DeclaredPerItem   map[string]int // embedding model → items, "" → items that declare none; nil where none does, or only a scan could tell
 	Revision          string
 	Fingerprint       string   // changes when the collection changes
 	FingerprintMisses string   // what the fingerprint cannot see, in one sentence

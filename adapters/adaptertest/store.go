@@ -3,26 +3,10 @@ package adaptertest
 import (
 	"context"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
-
-// StoreHarness is what a store must bring to be tested.
-type StoreHarness struct {
-	// Open returns a store of its own for the caller, filled with the corpus and opened on its main collection. Equal
-	// corpora may share what they are filled into. Open cleans up after the test; the suite closes the store.
-	Open func(t *testing.T, c Corpus) adapters.VectorStore
-	// Capabilities are those that the store is meant to declare.
-	Capabilities adapters.StoreCapabilities
-	// Distance is how vectors are compared: "cosine" or "dot".
-	Distance string
-	// Tolerance is how far a score may be from the exact one; 0 is 1e-5.
-	Tolerance float64
-	// ID makes the id of item n, for stores that take only ids of a certain form; nil: any text, awkward ones among them.
-	ID func(n int) string
-}
 
 // The search modes.
 const (
@@ -33,10 +17,8 @@ const (
 
 // TestVectorStore holds a store to the contract of [adapters.VectorStore].
 func TestVectorStore(t *testing.T, h StoreHarness) {
-	if h.Tolerance == 0 {
-		h.Tolerance = 1e-5
-	}
-	c := NewCorpus(h.ID)
+	h.defaults()
+	c := NewCorpus(h.ID).without(h.CannotHold)
 	suite := &storeSuite{StoreHarness: h, corpus: c, main: c.main()}
 	store := h.Open(t, c)
 	t.Cleanup(func() {
@@ -59,9 +41,13 @@ func TestVectorStore(t *testing.T, h StoreHarness) {
 		{"an exact search says so", suite.exact},
 		{"a threshold leaves out what is worse", suite.threshold},
 		{"a search restricted to ids scores as the full one", suite.only},
+		{"hits without their texts are the same hits", suite.idsOnly},
 		{"filters", suite.filters},
+		{"filters tell types apart", suite.typedFilters},
+		{"a tenant sees its own and nothing else", suite.tenants},
 		{"strange queries are only words", suite.strangeQueries},
 		{"a scan is complete, ordered and exact", suite.scan},
+		{"a scan and a search of many pages", suite.many},
 		{"a scan proves presence and absence", suite.presence},
 		{"an error of visit ends the scan", suite.visitError},
 		{"other collections", suite.otherCollections},
@@ -75,6 +61,9 @@ func TestVectorStore(t *testing.T, h StoreHarness) {
 		{"an empty collection is empty", suite.empty},
 		{"Close may be called twice and ends everything", suite.closed},
 		{"the fingerprint follows the content", suite.fingerprint},
+		{"the fingerprint follows changes in place", suite.changes},
+		{"a scan that misses a change shows it", suite.changedScan},
+		{"nothing was written", suite.writes}, // the last, for it is about all others
 	} {
 		t.Run(sub.name, func(t *testing.T) { sub.run(t, store) })
 	}
@@ -86,18 +75,6 @@ type storeSuite struct {
 
 	corpus Corpus
 	main   []adapters.Item // of the collection that is searched, by id
-}
-
-func (s *storeSuite) has(mode string) bool { return slices.Contains(s.Capabilities.Modes, mode) }
-
-// need skips the test where the store does not have the modes.
-func (s *storeSuite) need(t *testing.T, modes ...string) {
-	t.Helper()
-	for _, mode := range modes {
-		if !s.has(mode) {
-			t.Skipf("the store has no %s search", mode)
-		}
-	}
 }
 
 // all is a limit above the size of the collection.
@@ -118,7 +95,7 @@ func summary(req adapters.SearchRequest) string {
 	if len(query) > 60 {
 		query = query[:60] + "…"
 	}
-	return fmt.Sprintf("mode %s, query %q, vector of %d, limit %d, filter %v, only %q", req.Mode, query, len(req.Vector), req.Limit, req.Filter, req.Only)
+	return fmt.Sprintf("mode %s, query %q, vector of %d, limit %d, filter %v, only %q, threshold %t", req.Mode, query, len(req.Vector), req.Limit, req.Filter, req.Only, req.Threshold != nil)
 }
 
 func ids(hits []adapters.Hit) []string {

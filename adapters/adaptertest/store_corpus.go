@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ const (
 	otherItems      = 5
 	tiedItems       = 4
 	embedModel      = "suite-model"
+	vectorless      = 31
 )
 
 // awkward are texts that must come back byte by byte.
@@ -41,6 +43,7 @@ var awkward = []string{
 	"cafe\u0301 with two code points",
 	"Emoji 👩‍👩‍👧 and 🇨🇭 are several code points each.",
 	"Controls \x01\x0b\x1b[31m\x7f stay.",
+	"A NUL \x00 ends nothing.",
 	"Wildcards * ? % _ and quotes \" ' ` and \\ and (NEAR).",
 	"A line\nand another\r\nand a\ttab.",
 	"abc",
@@ -49,6 +52,9 @@ var awkward = []string{
 	strings.Repeat("ten kilobytes ", 732) + "end-of-long-text",
 }
 
+// numbers are written as JSON writes them.
+var numbers = []string{"3", "0", "-2", "2.5", "1500000", "0.25"}
+
 // NewCorpus returns about two hundred items, always the same. With id nil the ids are any text.
 func NewCorpus(id func(n int) string) Corpus {
 	if id == nil {
@@ -56,7 +62,7 @@ func NewCorpus(id func(n int) string) Corpus {
 	}
 	random := rand.New(rand.NewPCG(7, 11))
 	c := Corpus{Dimensions: dimensions}
-	at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+	at := time.Date(2026, 7, 1, 12, 0, 0, 123456789, time.UTC)
 	for n := range corpusSize {
 		item := adapters.Item{
 			ID:         id(n),
@@ -70,10 +76,15 @@ func NewCorpus(id func(n int) string) Corpus {
 			Vector:     randomVector(random),
 		}
 		switch n % 5 {
+		case 0:
+			item.Metadata["pages"] = []string{numbers[n/5%len(numbers)]}
+			item.Metadata["signed"] = []string{strconv.FormatBool(n%3 == 0)}
 		case 1:
 			item.Access = []string{"employees"}
+			item.Metadata["edition"] = []string{[]string{"3", "2.5", "true"}[n%3]} // strings that look otherwise
 		case 2:
 			item.Access = []string{"managers", "Board: \"A\""}
+			item.Metadata["sizes"] = []string{"1.5", numbers[n%len(numbers)]}
 		case 3:
 			item.Metadata["tag"] = []string{"red", "größe"}
 		case 4:
@@ -91,10 +102,13 @@ func NewCorpus(id func(n int) string) Corpus {
 
 // special makes the items that stand for a case of their own, away from the awkward texts.
 func special(items []adapters.Item) {
-	items[31].Vector = nil
+	items[vectorless].Vector = nil
 	items[32].EmbedModel = ""
 	items[33].EmbedModel = "another-model"
 	items[34].IndexedAt, items[34].UpdatedAt = time.Time{}, time.Time{}
+	items[35].Text = ""
+	items[36].Text = " \n two spaces  "
+	items[37].Metadata = map[string][]string{"lines": {"Apart in the", "list of lines"}} // a text that stands nowhere
 	items[40].Text += " " + RareWord
 	items[140].Text = "Only " + RareWord + " counts."
 	for n := range tiedItems { // equal texts and vectors under ids that are not in the order of insertion
@@ -121,6 +135,9 @@ func anyID(n int) string {
 		return "10"
 	case 8:
 		return "9"
+	}
+	if n >= corpusSize {
+		return fmt.Sprintf("item-%d", n)
 	}
 	return fmt.Sprintf("item-%03d", n*77%corpusSize)
 }
@@ -160,6 +177,27 @@ func (c Corpus) collection(name string) []adapters.Item {
 	}
 	slices.SortFunc(items, func(a, b adapters.Item) int { return cmp.Compare(a.ID, b.ID) })
 	return items
+}
+
+// without returns the corpus without these characters in its texts.
+func (c Corpus) without(characters string) Corpus {
+	if characters == "" {
+		return c
+	}
+	c.Items = slices.Clone(c.Items)
+	for i := range c.Items {
+		c.Items[i].Text = drop(characters, c.Items[i].Text)
+	}
+	return c
+}
+
+func drop(characters, text string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(characters, r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // with returns a copy of the corpus whose item n is changed.

@@ -15,27 +15,49 @@ type reference struct {
 	score float64
 }
 
-// bruteForce ranks the items that have a vector and that the conditions admit.
-func (s *storeSuite) bruteForce(query []float32, filter []adapters.Condition) []reference {
+// bruteForce ranks those of the items that have a vector and that the conditions admit.
+func (s *storeSuite) bruteForce(items []adapters.Item, query []float32, filter []adapters.Condition) []reference {
 	var ranking []reference
-	for _, item := range s.main {
-		if item.Vector != nil && admitted(item, filter) {
-			ranking = append(ranking, reference{item.ID, storeScore(s.Distance, query, item.Vector)})
+	for _, item := range items {
+		if item.Vector != nil && s.admitted(item, filter) {
+			ranking = append(ranking, reference{item.ID, s.Score(compare(s.Distance, query, item.Vector))})
 		}
 	}
 	slices.SortFunc(ranking, func(a, b reference) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id))
+		return cmp.Or(s.worse(a.score, b.score), cmp.Compare(a.id, b.id))
 	})
 	return ranking
 }
 
-func storeScore(distance string, a, b []float32) float64 {
-	product := dot(a, b)
-	if distance == "dot" {
-		return product
+// worse is positive where a is the worse score of a dense search.
+func (s *storeSuite) worse(a, b float64) int {
+	if s.LowerIsBetter {
+		return cmp.Compare(a, b)
 	}
-	return product / math.Sqrt(dot(a, a)*dot(b, b))
+	return cmp.Compare(b, a)
 }
+
+// compare is what a distance says of two vectors: a similarity or a length, as its name says.
+func compare(distance string, a, b []float32) float64 {
+	sum := 0.0
+	switch distance {
+	case "euclid":
+		for i := range a {
+			sum += math.Pow(float64(a[i])-float64(b[i]), 2)
+		}
+		return math.Sqrt(sum)
+	case "manhattan":
+		for i := range a {
+			sum += math.Abs(float64(a[i]) - float64(b[i]))
+		}
+		return sum
+	case "dot":
+		return dot(a, b)
+	}
+	return cosine(a, b)
+}
+
+func cosine(a, b []float32) float64 { return dot(a, b) / math.Sqrt(dot(a, a)*dot(b, b)) }
 
 func dot(a, b []float32) float64 {
 	sum := 0.0
@@ -46,7 +68,7 @@ func dot(a, b []float32) float64 {
 }
 
 // admitted is the meaning of a filter.
-func admitted(item adapters.Item, filter []adapters.Condition) bool {
+func (s *storeSuite) admitted(item adapters.Item, filter []adapters.Condition) bool {
 	for _, c := range filter {
 		var values []string
 		switch c.Field {
@@ -59,7 +81,9 @@ func admitted(item adapters.Item, filter []adapters.Condition) bool {
 		case "access":
 			values = item.Access
 		default:
-			values = item.Metadata[c.Field]
+			if !s.Types || c.Typed == (FieldKind(c.Field) != KindString) {
+				values = item.Metadata[c.Field]
+			}
 		}
 		holds := slices.ContainsFunc(values, func(v string) bool { return slices.Contains(c.AnyOf, v) })
 		if holds == c.Not {
@@ -82,6 +106,9 @@ func checkRanking(t *testing.T, req adapters.SearchRequest, response adapters.Se
 	t.Helper()
 	if len(response.Hits) > req.Limit {
 		t.Errorf("Search(%s) returned %d hits", summary(req), len(response.Hits))
+	}
+	if response.Cap != 0 && (response.Cap >= req.Limit || response.Cap < len(response.Hits)) {
+		t.Errorf("Search(%s) returned %d hits and says that the store never returns more than %d", summary(req), len(response.Hits), response.Cap)
 	}
 	seen := map[string]bool{}
 	for i, hit := range response.Hits {
@@ -119,6 +146,9 @@ func (s *storeSuite) checkAgainst(t *testing.T, want []reference, response adapt
 		t.Errorf("%d hits, want %d", len(response.Hits), len(want))
 		return
 	}
+	if len(want) > 0 && response.LowerIsBetter != s.LowerIsBetter {
+		t.Errorf("lower is better: %t, want %t", response.LowerIsBetter, s.LowerIsBetter)
+	}
 	exact := map[string]float64{}
 	for _, r := range want {
 		exact[r.id] = r.score
@@ -129,13 +159,17 @@ func (s *storeSuite) checkAgainst(t *testing.T, want []reference, response adapt
 			t.Errorf("hit %q does not belong in the ranking", hit.ID)
 			continue
 		}
-		if math.Abs(score-want[i].score) > s.Tolerance {
+		if !s.near(score, want[i].score) {
 			t.Errorf("rank %d is %q, want %q", i+1, hit.ID, want[i].id)
 		}
 		if hit.Score == nil {
 			t.Errorf("hit %q has no score", hit.ID)
-		} else if !response.LowerIsBetter && math.Abs(*hit.Score-score) > s.Tolerance*max(1, math.Abs(score)) {
+		} else if !s.near(*hit.Score, score) {
 			t.Errorf("hit %q has score %v, want %v", hit.ID, *hit.Score, score)
 		}
 	}
+}
+
+func (s *storeSuite) near(got, want float64) bool {
+	return math.Abs(got-want) <= s.Tolerance*max(1, math.Abs(want))
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -292,7 +291,7 @@ func (s *store) Describe(ctx context.Context) (adapters.StoreInfo, error) {
 		EmbedModel:        s.about.Model,
 		QueryPrefix:       s.settings.Index.QueryPrefix,
 		PassagePrefix:     s.about.PassagePrefix,
-		DeclaredPerItem:   maps.Clone(s.here.Declared),
+		DeclaredPerItem:   s.here.declaredOf(count),
 		Revision:          s.about.Fingerprint[:12],
 		Fingerprint:       s.about.Fingerprint,
 		FingerprintMisses: "It was taken when the file was built. The file is compared with that at every opening, so it misses what another program does to the file after that.",

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -57,6 +58,21 @@ type collection struct {
 
 // fts is the name of the collection's keyword index.
 func (c collection) fts() string { return fmt.Sprintf("fts_%d", c.Number) }
+
+// declaredOf returns how many of the count items declare which model, and under "" how many declare none; nil where none does.
+func (c collection) declaredOf(count int) map[string]int {
+	if c.Declared == nil {
+		return nil
+	}
+	all := maps.Clone(c.Declared)
+	for _, n := range c.Declared {
+		count -= n
+	}
+	if count > 0 {
+		all[""] = count
+	}
+	return all
+}
 
 // openReader opens a file that nobody changes any more: no locks, no journal, no writes.
 func openReader(path string) (*sql.DB, error) {

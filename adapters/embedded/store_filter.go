@@ -54,7 +54,9 @@ func list(of []string) string {
 
 const inList = `IN (SELECT value FROM json_each(?))`
 
-// condition adds one condition of a filter. A column that is empty is a field that the item does not have.
+// condition adds one condition of a filter. A column that is empty is a field that the item does not have. Documents have no
+// types here: a number or a boolean is the text that it is written as, and a condition that is Typed compares these texts, so
+// that 3 finds "3" and not "3.0".
 func (c *clause) condition(cond adapters.Condition) {
 	not := ""
 	if cond.Not {

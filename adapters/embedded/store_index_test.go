@@ -68,7 +68,7 @@ func TestDescribe(t *testing.T) {
 		info.QueryPrefix != nil || info.PassagePrefix != nil || info.EmbedModel != "" {
 		t.Errorf("%+v", info)
 	}
-	if !maps.Equal(info.DeclaredPerItem, map[string]int{"x": 1}) || !slices.Equal(info.Collections, []string{"main", "other"}) {
+	if !maps.Equal(info.DeclaredPerItem, map[string]int{"x": 1, "": 2}) || !slices.Equal(info.Collections, []string{"main", "other"}) {
 		t.Errorf("declared %v, collections %q", info.DeclaredPerItem, info.Collections)
 	}
 	info, err = mustOpen(t, t.TempDir(), `{}`, ports(), nil).Describe(t.Context())

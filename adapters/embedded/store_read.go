@@ -175,9 +175,15 @@ func (s *store) Fetch(ctx context.Context, req adapters.FetchRequest) ([]adapter
 	return items, nil
 }
 
-// hits reads the items of a ranking.
-func (s *store) hits(ctx context.Context, ranking []scored) ([]adapters.Hit, error) {
+// hits reads the items of a ranking, or only says which they are.
+func (s *store) hits(ctx context.Context, ranking []scored, idsOnly bool) ([]adapters.Hit, error) {
 	hits := make([]adapters.Hit, 0, len(ranking))
+	if idsOnly {
+		for i, item := range ranking {
+			hits = append(hits, adapters.Hit{Item: adapters.Item{ID: item.id}, Rank: i + 1, Score: &ranking[i].score})
+		}
+		return hits, nil
+	}
 	r := s.reader(s.here, false)
 	for start := 0; start < len(ranking); start += chunkItems {
 		part := ranking[start:min(start+chunkItems, len(ranking))]

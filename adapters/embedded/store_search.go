@@ -43,7 +43,7 @@ func (s *store) Search(ctx context.Context, req adapters.SearchRequest) (adapter
 	if err != nil {
 		return adapters.SearchResponse{}, s.wrap(ctx, "search", err)
 	}
-	hits, err := s.hits(ctx, ranking)
+	hits, err := s.hits(ctx, ranking, req.IDsOnly)
 	if err != nil {
 		return adapters.SearchResponse{}, s.wrap(ctx, "search", err)
 	}
