@@ -1,10 +1,13 @@
 package weaviatetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -18,11 +21,19 @@ import (
 )
 
 // clients are kept for good: the finalizer of a client's connection never ends, and would stop every other one.
-var clients sync.Map
+var clients = struct {
+	sync.Mutex
+	of map[Server]*weaviate.Client
+}{of: map[Server]*weaviate.Client{}}
 
 // Client returns an official client that may write.
 func (s Server) Client(t testing.TB) *weaviate.Client {
 	t.Helper()
+	clients.Lock()
+	defer clients.Unlock()
+	if client := clients.of[s]; client != nil {
+		return client
+	}
 	config := weaviate.Config{
 		Host: s.Address, Scheme: "http",
 		ConnectionClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}, // no connection outlives a test
@@ -30,15 +41,12 @@ func (s Server) Client(t testing.TB) *weaviate.Client {
 	if s.Key != "" {
 		config.Headers = map[string]string{"Authorization": "Bearer " + s.Key}
 	}
-	if known, ok := clients.Load(s); ok {
-		return known.(*weaviate.Client) //nolint:forcetypeassert // nothing else is in it
-	}
 	client, err := weaviate.NewClient(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	known, _ := clients.LoadOrStore(s, client)
-	return known.(*weaviate.Client) //nolint:forcetypeassert // nothing else is in it
+	clients.of[s] = client
+	return client
 }
 
 var names atomic.Int64
@@ -256,4 +264,53 @@ func (s Server) UpdateVector(t testing.TB, class, tenant, id, name string, vecto
 	if err := request.Do(t.Context()); err != nil {
 		t.Fatalf("updating a vector of object %s: %v", id, err)
 	}
+}
+
+// Alias makes an alias of the class, or lets it lead there, and removes it after the test.
+func (s Server) Alias(t testing.TB, alias, class string) {
+	t.Helper()
+	if s.request(t, http.MethodPut, "/v1/aliases/"+alias, map[string]string{"class": class}) == nil {
+		return
+	}
+	s.Raw(t, http.MethodPost, "/v1/aliases", map[string]string{"alias": alias, "class": class})
+	t.Cleanup(func() {
+		if err := s.request(t, http.MethodDelete, "/v1/aliases/"+alias, nil); err != nil {
+			t.Errorf("removing alias %q: %v", alias, err)
+		}
+	})
+}
+
+// Raw makes a request that the client has no words for.
+func (s Server) Raw(t testing.TB, method, path string, body any) {
+	t.Helper()
+	if err := s.request(t, method, path, body); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s Server) request(t testing.TB, method, path string, body any) error {
+	t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), method, "http://"+s.Address+path, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if s.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+s.Key)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 != 2 {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1000)) // the status says the most
+		return fmt.Errorf("%s %s: status %d: %s", method, path, resp.StatusCode, text)
+	}
+	return nil
 }
