@@ -20,7 +20,7 @@ type Job struct {
 	Documents adapters.Documents // nil: the experiment names none
 	Embedder  adapters.Embedder  // nil: items get no vector but their document's own
 	Timeout   time.Duration      // of one call to the store; 0: none
-	Recreate  bool               // delete a collection of an earlier load, and what is in it, where it differs
+	Recreate  bool               // delete what an earlier load has made, and load anew
 	Progress  func(done, total int)
 }
 
@@ -177,6 +177,9 @@ func (l *load) decide(ctx context.Context, there found, want mark) (Action, erro
 	case there.mark.Collection != "" && there.mark.Collection != name:
 		return "", refuse("collection %q is another name of %q: load into backends.store.collection: %s", name, there.mark.Collection, there.mark.Collection)
 	}
+	if l.job.Recreate {
+		return Recreated, nil
+	}
 	differs := there.mark.differences(want)
 	if len(differs) == 0 && there.mark.State == stateComplete {
 		n, err := l.target.count(ctx)
@@ -188,11 +191,8 @@ func (l *load) decide(ctx context.Context, there found, want mark) (Action, erro
 		}
 		differs = []string{fmt.Sprintf("it was filled with %d items and now holds %d", l.survey.Items, n)}
 	}
-	switch {
-	case len(differs) == 0:
+	if len(differs) == 0 {
 		return Continued, nil
-	case l.job.Recreate:
-		return Recreated, nil
 	}
 	state := "holds an earlier load"
 	if there.mark.State != stateComplete {

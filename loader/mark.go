@@ -112,8 +112,13 @@ func (m *mark) text() string {
 // readMark returns nil for a text that is no mark.
 func readMark(text string) *mark {
 	var m mark
-	if json.Unmarshal([]byte(text), &m) != nil || m.Format == 0 || m.State == "" {
+	if json.Unmarshal([]byte(text), &m) != nil || !m.whole() {
 		return nil
 	}
 	return &m
+}
+
+// whole reports whether m is a mark, and not what was read of something else.
+func (m *mark) whole() bool {
+	return m != nil && m.Format > 0 && (m.State == stateLoading || m.State == stateComplete)
 }

@@ -12,9 +12,11 @@ import (
 	"github.com/qdrant/go-client/qdrant"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 )
 
 const maxQdrantMessage = 64 << 20
@@ -23,11 +25,12 @@ const maxQdrantMessage = 64 << 20
 type qdrantTarget struct {
 	at     *settings
 	client *qdrant.Client
-	byName bool // the server keeps no metadata of collections, and the mark is the name of a payload index
+	sparse *bm25.Encoder // nil: no sparse vectors are stored
+	byName bool          // the server keeps no metadata of collections, and the mark is the name of a payload index
 }
 
 func openQdrant(at *settings, timeout time.Duration, more ...grpc.DialOption) (target, error) {
-	host, port, err := at.hostPort()
+	host, port, err := at.hostPort("6334")
 	if err != nil {
 		return nil, adapters.NewError("qdrant", "load", adapters.KindInvalid, err)
 	}
@@ -37,18 +40,29 @@ func openQdrant(at *settings, timeout time.Duration, more ...grpc.DialOption) (t
 	client, err := qdrant.NewClient(&qdrant.Config{
 		Host: host, Port: port, APIKey: at.key, UseTLS: at.tls != nil, TLSConfig: at.tls, PoolSize: 1, SkipCompatibilityCheck: true,
 		GrpcOptions: append([]grpc.DialOption{
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxQdrantMessage)), grpc.WithChainUnaryInterceptor(deadline(timeout)),
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxQdrantMessage)), grpc.WithChainUnaryInterceptor(prepare(timeout, at.token)),
 		}, more...),
 	})
 	if err != nil {
 		return nil, adapters.NewError("qdrant", "load", adapters.KindInvalid, err)
 	}
-	return &qdrantTarget{at: at, client: client}, nil
+	q := &qdrantTarget{at: at, client: client}
+	if at.Keyword.Vector != "" {
+		if q.sparse, err = bm25.New(at.Keyword.Language); err != nil {
+			_ = client.Close() // it was never used
+			return nil, adapters.NewError("qdrant", "load", adapters.KindInvalid, fmt.Errorf("backends.store.keyword.language: %w", err))
+		}
+	}
+	return q, nil
 }
 
-// deadline bounds each call. It is chained, for the client keeps its key in an interceptor that another one would replace.
-func deadline(timeout time.Duration) grpc.UnaryClientInterceptor {
+// prepare bounds each call and adds the token. It is chained, for the client keeps its key in an interceptor that another one
+// would replace.
+func prepare(timeout time.Duration, token string) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		if token != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+		}
 		if timeout > 0 {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -109,7 +123,7 @@ func (q *qdrantTarget) find(ctx context.Context) (found, error) {
 }
 
 func (q *qdrantTarget) create(ctx context.Context, m mark, s survey) error {
-	request := &qdrant.CreateCollection{CollectionName: q.at.Collection, Metadata: metadata(m)}
+	request := &qdrant.CreateCollection{CollectionName: q.at.Collection, Metadata: declared(m)}
 	if s.vectors {
 		vector := &qdrant.VectorParams{Size: uint64(s.Embedder.Dimensions), Distance: qdrant.Distance_Cosine} //nolint:gosec // not negative
 		if q.at.Vector == "" {
@@ -190,6 +204,9 @@ func (q *qdrantTarget) put(ctx context.Context, batch []entry) error {
 		vectors := map[string]*qdrant.Vector{}
 		if e.item.Vector != nil {
 			vectors[q.at.Vector] = qdrant.NewVectorDense(e.item.Vector)
+		}
+		if q.sparse != nil {
+			vectors[q.at.Keyword.Vector] = qdrant.NewVectorSparse(q.sparse.Passage(e.item.Text))
 		}
 		points[i] = &qdrant.PointStruct{Id: qdrant.NewIDUUID(e.id), Payload: payload(e.values), Vectors: qdrant.NewVectorsMap(vectors)}
 	}

@@ -10,7 +10,7 @@ import (
 // metadataMark is the key of a collection's metadata that holds the whole mark. The keys beside it say the same to everybody.
 const metadataMark = "culprit_load"
 
-func metadata(m mark) map[string]*qdrant.Value {
+func declared(m mark) map[string]*qdrant.Value {
 	out := map[string]*qdrant.Value{
 		metadataMark: qdrant.NewValueString(m.text()),
 		"documents":  qdrant.NewValueString(m.Documents),
@@ -51,7 +51,7 @@ func markByName(info *qdrant.CollectionInfo) *mark {
 
 func (q *qdrantTarget) remark(ctx context.Context, m mark) error {
 	if !q.byName {
-		err := q.client.UpdateCollection(ctx, &qdrant.UpdateCollection{CollectionName: q.at.Collection, Metadata: metadata(m)})
+		err := q.client.UpdateCollection(ctx, &qdrant.UpdateCollection{CollectionName: q.at.Collection, Metadata: declared(m)})
 		return q.fail(ctx, q.about("marking"), err)
 	}
 	if err := q.index(ctx, m.asName()); err != nil {

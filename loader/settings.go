@@ -27,18 +27,41 @@ type settings struct {
 	Vector     string          `json:"vector"` // "" is the one without a name
 	Keyword    keyword         `json:"keyword"`
 	Fields     fields          `json:"fields"`
-	Tenant     string          `json:"tenant_field"`
+	TokenEnv   string          `json:"token_env"`
+	TokenFile  string          `json:"token_file"`
 
 	adapter string
 	key     string
+	token   string // a bearer token
 	tls     *tls.Config // nil: none
 }
 
 // keyword is how texts become sparse vectors; without a Vector they do not.
 type keyword struct {
 	Vector   string `json:"vector"`
-	Encoder  string `json:"encoder"`
+	Encoder  string `json:"encoder,omitempty"`
+	Model    string `json:"model,omitempty"`
 	Language string `json:"language"`
+}
+
+const (
+	serverEncoder   = "server"
+	serverModel     = "qdrant/bm25" // the one that Culprit's own encoder does the same as
+	defaultLanguage = "english"
+)
+
+func (k *keyword) check() error {
+	if k.Vector == "" {
+		return nil
+	}
+	if k.Encoder == serverEncoder && k.Model != "" && k.Model != serverModel {
+		return fmt.Errorf("backends.store.keyword.model is %q, and sparse vectors can only be made for %q: leave the model out, or fill the collection yourself", k.Model, serverModel)
+	}
+	if k.Language == "" {
+		k.Language = defaultLanguage
+	}
+	k.Encoder, k.Model = "", "" // both give the same vectors
+	return nil
 }
 
 // fields are the names of fields in the store; "" is not written.
@@ -103,6 +126,9 @@ func readSettings(job Job) (*settings, error) {
 	case s.Fields.Text == "":
 		s.Fields.Text = "text"
 	}
+	if err := s.Keyword.check(); err != nil {
+		return nil, err
+	}
 	seen := map[string]string{documentField: "the document's own id"}
 	for key, name := range s.Fields.named() {
 		if other := seen[name]; other != "" {
@@ -115,6 +141,9 @@ func readSettings(job Job) (*settings, error) {
 	}
 	var err error
 	if s.key, err = job.Secrets.Read("backends.store.api_key", s.APIKeyEnv, s.APIKeyFile, job.Dir); err != nil {
+		return nil, err
+	}
+	if s.token, err = job.Secrets.Read("backends.store.token", s.TokenEnv, s.TokenFile, job.Dir); err != nil {
 		return nil, err
 	}
 	s.tls, err = s.readTLS(job.Dir)
@@ -173,11 +202,13 @@ func (s *settings) badName(name string) string {
 	return ""
 }
 
-// hostPort splits the address into a bare host and a port.
-func (s *settings) hostPort() (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(s.Address)
-	if err != nil {
-		return "", 0, fmt.Errorf("backends.store.address %q must be host:port", s.Address)
+// hostPort splits the address into a bare host and a port, which is standard where the address has none.
+func (s *settings) hostPort(standard string) (host string, port int, err error) {
+	host, text := strings.Trim(s.Address, "[]"), standard
+	if bare := net.ParseIP(host) != nil || !strings.Contains(s.Address, ":"); !bare || standard == "" {
+		if host, text, err = net.SplitHostPort(s.Address); err != nil || host == "" {
+			return "", 0, fmt.Errorf("backends.store.address %q must be host:port", s.Address)
+		}
 	}
 	if port, err = strconv.Atoi(text); err != nil || port < 1 || port > 65535 {
 		return "", 0, fmt.Errorf("backends.store.address %q has no port from 1 to 65535", s.Address)
@@ -191,8 +222,7 @@ func (s *settings) layout() string {
 		Fields  fields
 		Vector  string
 		Keyword keyword
-		Tenant  string
-	}{s.Fields, s.Vector, s.Keyword, s.Tenant})
+	}{s.Fields, s.Vector, s.Keyword})
 	if err != nil {
 		panic(fmt.Sprintf("names cannot be written: %v", err))
 	}

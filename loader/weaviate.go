@@ -3,28 +3,35 @@ package loader
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
-	"strings"
+	"runtime"
 	"time"
 
 	"github.com/go-openapi/strfmt"
-	"github.com/weaviate/weaviate-go-client/v4/weaviate"
+	"github.com/weaviate/weaviate-go-client/v4/weaviate/batch"
+	"github.com/weaviate/weaviate-go-client/v4/weaviate/connection"
 	"github.com/weaviate/weaviate-go-client/v4/weaviate/fault"
 	"github.com/weaviate/weaviate-go-client/v4/weaviate/filters"
 	"github.com/weaviate/weaviate-go-client/v4/weaviate/graphql"
+	"github.com/weaviate/weaviate-go-client/v4/weaviate/misc"
+	"github.com/weaviate/weaviate-go-client/v4/weaviate/schema"
 	"github.com/weaviate/weaviate/entities/models"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
 
 // weaviateTarget is a class of a Weaviate server, written over REST.
+//
+// It is put together from the parts of the client, not by its constructor: that one asks the server for its version without a
+// context, and leaves the connection to a finalizer which never ends.
 type weaviateTarget struct {
-	at        *settings
-	client    *weaviate.Client
-	transport *http.Transport
+	at         *settings
+	connection *connection.Connection
+	transport  *http.Transport
 }
 
 var weaviateClass = regexp.MustCompile(`^[A-Z][_0-9A-Za-z]{0,254}$`)
@@ -34,21 +41,19 @@ func openWeaviate(at *settings, timeout time.Duration) (target, error) {
 	if !weaviateClass.MatchString(at.Collection) {
 		return nil, invalid(fmt.Errorf("backends.store.collection %q is no name of a collection in Weaviate: a capital letter, then letters, digits and _", at.Collection))
 	}
-	if _, _, err := at.hostPort(); err != nil {
+	if _, _, err := at.hostPort(""); err != nil {
 		return nil, invalid(err)
 	}
 	w := &weaviateTarget{at: at, transport: &http.Transport{TLSClientConfig: at.tls, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute}}
-	config := weaviate.Config{Host: at.Address, Scheme: "http", ConnectionClient: &http.Client{Transport: w.transport, Timeout: timeout}}
+	scheme, headers := "http", map[string]string{}
 	if at.tls != nil {
-		config.Scheme = "https"
+		scheme = "https"
 	}
 	if at.key != "" {
-		config.Headers = map[string]string{"Authorization": "Bearer " + at.key}
+		headers["Authorization"] = "Bearer " + at.key
 	}
-	var err error
-	if w.client, err = weaviate.NewClient(config); err != nil {
-		return nil, invalid(err)
-	}
+	w.connection = connection.NewConnection(scheme, at.Address, &http.Client{Transport: w.transport, Timeout: timeout}, timeout, headers)
+	runtime.SetFinalizer(w.connection, nil)
 	return w, nil
 }
 
@@ -106,53 +111,70 @@ func (w *weaviateTarget) about(doing string) string {
 	return fmt.Sprintf("%s collection %q", doing, w.at.Collection)
 }
 
-// describes begins the description of a class that a load has made; the mark follows.
-const describes = "Filled by culprit load: "
+// declaration is the description of a class that a load has made: what made the vectors, in the names under which everybody
+// may declare it, and the mark.
+type declaration struct {
+	EmbedModel    string  `json:"embed_model,omitempty"`
+	Dimensions    int     `json:"dimensions,omitempty"`
+	QueryPrefix   *string `json:"query_prefix,omitempty"`
+	PassagePrefix *string `json:"passage_prefix,omitempty"`
+	Load          *mark   `json:"culprit_load"`
+}
 
-func description(m mark) string { return describes + m.text() }
+func description(m mark) string {
+	d := declaration{Load: &m, EmbedModel: m.Embedder.Model, Dimensions: m.Embedder.Dimensions}
+	if m.Embedder.Model != "" {
+		d.QueryPrefix, d.PassagePrefix = &m.Embedder.QueryPrefix, &m.Embedder.PassagePrefix
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic(fmt.Sprintf("a mark of plain values cannot be written: %v", err))
+	}
+	return string(text)
+}
 
 func (w *weaviateTarget) find(ctx context.Context) (found, error) {
-	meta, err := w.client.Misc().MetaGetter().Do(ctx)
+	meta, err := misc.New(w.connection, nil).MetaGetter().Do(ctx)
 	if err != nil {
 		return found{}, w.fail(ctx, "asking the server what it is", err)
 	}
 	if meta.Version == "" {
 		return found{}, w.fail(ctx, "asking the server what it is", errors.New("it told no version"))
 	}
-	class, err := w.client.Schema().ClassGetter().WithClassName(w.at.Collection).Do(ctx)
+	class, err := schema.New(w.connection).ClassGetter().WithClassName(w.at.Collection).Do(ctx)
 	if _, code := cause(err); err != nil && code == http.StatusNotFound {
 		return found{}, nil
 	}
 	if err != nil {
 		return found{}, w.fail(ctx, w.about("looking for"), err)
 	}
-	f := found{exists: true}
-	if text, ours := strings.CutPrefix(class.Description, describes); ours {
-		f.mark = readMark(text)
+	var d declaration
+	if json.Unmarshal([]byte(class.Description), &d) != nil || !d.Load.whole() {
+		d.Load = nil // words, or somebody else's declaration
 	}
-	return f, nil
+	return found{exists: true, mark: d.Load}, nil
 }
 
 func (w *weaviateTarget) create(ctx context.Context, m mark, s survey) error {
-	err := w.client.Schema().ClassCreator().WithClass(class(w.at, m, s)).Do(ctx)
+	err := schema.New(w.connection).ClassCreator().WithClass(class(w.at, m, s)).Do(ctx)
 	return w.fail(ctx, w.about("making"), err)
 }
 
 func (w *weaviateTarget) remark(ctx context.Context, m mark) error {
-	class, err := w.client.Schema().ClassGetter().WithClassName(w.at.Collection).Do(ctx)
+	class, err := schema.New(w.connection).ClassGetter().WithClassName(w.at.Collection).Do(ctx)
 	if err != nil {
 		return w.fail(ctx, w.about("looking at"), err)
 	}
 	class.Description = description(m)
-	return w.fail(ctx, w.about("marking"), w.client.Schema().ClassUpdater().WithClass(class).Do(ctx))
+	return w.fail(ctx, w.about("marking"), schema.New(w.connection).ClassUpdater().WithClass(class).Do(ctx))
 }
 
 func (w *weaviateTarget) drop(ctx context.Context) error {
-	return w.fail(ctx, w.about("deleting"), w.client.Schema().ClassDeleter().WithClassName(w.at.Collection).Do(ctx))
+	return w.fail(ctx, w.about("deleting"), schema.New(w.connection).ClassDeleter().WithClassName(w.at.Collection).Do(ctx))
 }
 
 func (w *weaviateTarget) count(ctx context.Context) (int, error) {
-	response, err := w.client.GraphQL().Aggregate().WithClassName(w.at.Collection).
+	response, err := graphql.New(w.connection).Aggregate().WithClassName(w.at.Collection).
 		WithFields(graphql.Field{Name: "meta", Fields: []graphql.Field{{Name: "count"}}}).Do(ctx)
 	if err == nil && len(response.Errors) > 0 {
 		err = &fault.WeaviateClientError{StatusCode: http.StatusUnprocessableEntity, Msg: response.Errors[0].Message}
@@ -179,7 +201,7 @@ func dig(v any, names ...string) any {
 }
 
 func (w *weaviateTarget) present(ctx context.Context, ids []string) (map[string]bool, error) {
-	response, err := w.client.GraphQL().Get().WithClassName(w.at.Collection).
+	response, err := graphql.New(w.connection).Get().WithClassName(w.at.Collection).
 		WithFields(graphql.Field{Name: "_additional", Fields: []graphql.Field{{Name: "id"}}}).
 		WithWhere(filters.Where().WithPath([]string{"id"}).WithOperator(filters.ContainsAny).WithValueText(ids...)).
 		WithLimit(len(ids)).Do(ctx)
@@ -199,9 +221,9 @@ func (w *weaviateTarget) present(ctx context.Context, ids []string) (map[string]
 	return there, nil
 }
 
-func (w *weaviateTarget) put(ctx context.Context, batch []entry) error {
-	objects := make([]*models.Object, len(batch))
-	for i, e := range batch {
+func (w *weaviateTarget) put(ctx context.Context, entries []entry) error {
+	objects := make([]*models.Object, len(entries))
+	for i, e := range entries {
 		o := &models.Object{Class: w.at.Collection, ID: strfmt.UUID(e.id), Properties: e.values}
 		switch {
 		case e.item.Vector == nil:
@@ -212,12 +234,12 @@ func (w *weaviateTarget) put(ctx context.Context, batch []entry) error {
 		}
 		objects[i] = o
 	}
-	doing := fmt.Sprintf("writing document %q and the %d after it to collection %q", batch[0].item.ID, len(batch)-1, w.at.Collection)
-	answers, err := w.client.Batch().ObjectsBatcher().WithObjects(objects...).Do(ctx)
+	doing := fmt.Sprintf("writing document %q and the %d after it to collection %q", entries[0].item.ID, len(entries)-1, w.at.Collection)
+	answers, err := batch.New(w.connection, nil, nil).ObjectsBatcher().WithObjects(objects...).Do(ctx)
 	if err != nil {
 		return w.fail(ctx, doing, err)
 	}
-	if len(answers) != len(batch) { // else one of them would be lost without a word
+	if len(answers) != len(entries) { // else one of them would be lost without a word
 		return w.fail(ctx, doing, &fault.WeaviateClientError{StatusCode: http.StatusOK, Msg: fmt.Sprintf("the server answered for %d of them", len(answers))})
 	}
 	for i := range answers {
@@ -225,7 +247,7 @@ func (w *weaviateTarget) put(ctx context.Context, batch []entry) error {
 		if result == nil || result.Errors == nil || len(result.Errors.Error) == 0 {
 			continue
 		}
-		doing := fmt.Sprintf("writing document %q to collection %q", batch[i].item.ID, w.at.Collection)
+		doing := fmt.Sprintf("writing document %q to collection %q", entries[i].item.ID, w.at.Collection)
 		return w.fail(ctx, doing, &fault.WeaviateClientError{StatusCode: http.StatusUnprocessableEntity, Msg: result.Errors.Error[0].Message})
 	}
 	return nil

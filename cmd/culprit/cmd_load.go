@@ -46,7 +46,7 @@ written nor deleted. Loading the same again does nothing; other documents or ano
 		},
 	}
 	o.flags(c)
-	c.Flags().BoolVar(&o.recreate, "recreate", false, "delete what an earlier load made of it, where it differs, and load again")
+	c.Flags().BoolVar(&o.recreate, "recreate", false, "delete the collection of an earlier load, and load anew")
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.load/v1)")
 	return c
 }
