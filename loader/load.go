@@ -8,6 +8,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/culprit-rag/culprit/adapters"
 )
 
@@ -22,6 +24,8 @@ type Job struct {
 	Timeout   time.Duration      // of one call to the store; 0: none
 	Recreate  bool               // delete what an earlier load has made, and load anew
 	Progress  func(done, total int)
+
+	dial []grpc.DialOption // of tests
 }
 
 // Action is what a load did to the collection.
@@ -114,7 +118,7 @@ func Load(ctx context.Context, job Job) (_ Report, err error) {
 func open(job Job, at *settings) (target, error) {
 	switch job.Adapter {
 	case "qdrant":
-		return openQdrant(at, job.Timeout)
+		return openQdrant(at, job.Timeout, job.dial...)
 	case "weaviate":
 		return openWeaviate(at, job.Timeout)
 	case "embedded":

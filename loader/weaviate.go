@@ -2,13 +2,13 @@ package loader
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/go-openapi/strfmt"
@@ -85,14 +85,15 @@ func (w *weaviateTarget) fail(ctx context.Context, doing string, err error) erro
 	}
 	err, code := cause(err)
 	kind, hint := adapters.KindPermanent, ""
-	var header tls.RecordHeaderError
 	switch {
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		kind, hint = adapters.KindTimeout, fmt.Sprintf(": no answer in time from backends.store.address %s; raise limits.timeout, and load again to go on", w.at.Address)
-	case errors.As(err, &header):
+	case errors.Is(err, http.ErrSchemeMismatch):
 		hint = ": the server at backends.store.address speaks no TLS; set backends.store.tls: false"
+	case code == http.StatusBadRequest && strings.Contains(err.Error(), "HTTPS server"):
+		hint = ": the server at backends.store.address speaks TLS; set backends.store.tls: true"
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		kind = adapters.KindUnauthorised
 		hint = ": the key of backends.store.api_key_env (or api_key_file) is missing, wrong, or may not write"
@@ -100,8 +101,10 @@ func (w *weaviateTarget) fail(ctx context.Context, doing string, err error) erro
 		kind = adapters.KindRateLimited
 	case code == http.StatusUnprocessableEntity:
 		kind = adapters.KindInvalid
-	case code == 0:
-		kind = adapters.KindTransient
+	case code == http.StatusNotFound, code == 0:
+		if code == 0 {
+			kind = adapters.KindTransient
+		}
 		hint = fmt.Sprintf(": no Weaviate answers at backends.store.address %s; its HTTP port is 8080 unless it was changed, and backends.store.tls must be as the server is", w.at.Address)
 	}
 	return adapters.NewError("weaviate", "load", kind, fmt.Errorf("%s%s: %w", doing, hint, err))
