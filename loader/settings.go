@@ -32,7 +32,7 @@ type settings struct {
 
 	adapter string
 	key     string
-	token   string // a bearer token
+	token   string      // a bearer token
 	tls     *tls.Config // nil: none
 }
 

@@ -62,8 +62,8 @@ func (w *weaviateTarget) close() error {
 	return nil
 }
 
-// cause returns the innermost error of the client, whose own type hides it from errors.Is, and the last HTTP status.
-func cause(err error) (error, int) {
+// cause returns the last HTTP status, 0 for none, and the innermost error of the client, whose own type hides it from errors.Is.
+func cause(err error) (int, error) {
 	code := 0
 	var e *fault.WeaviateClientError
 	for errors.As(err, &e) {
@@ -71,11 +71,11 @@ func cause(err error) (error, int) {
 			code = e.StatusCode
 		}
 		if e.DerivedFromError == nil {
-			return errors.New(e.Msg), code
+			return code, errors.New(e.Msg)
 		}
 		err = e.DerivedFromError
 	}
-	return err, code
+	return code, err
 }
 
 // fail says what an error of the server means for who has written the experiment.
@@ -83,7 +83,7 @@ func (w *weaviateTarget) fail(ctx context.Context, doing string, err error) erro
 	if err == nil {
 		return nil
 	}
-	err, code := cause(err)
+	code, err := cause(err)
 	kind, hint := adapters.KindPermanent, ""
 	switch {
 	case ctx.Err() != nil:
@@ -145,7 +145,7 @@ func (w *weaviateTarget) find(ctx context.Context) (found, error) {
 		return found{}, w.fail(ctx, "asking the server what it is", errors.New("it told no version"))
 	}
 	class, err := schema.New(w.connection).ClassGetter().WithClassName(w.at.Collection).Do(ctx)
-	if _, code := cause(err); err != nil && code == http.StatusNotFound {
+	if code, _ := cause(err); err != nil && code == http.StatusNotFound {
 		return found{}, nil
 	}
 	if err != nil {

@@ -23,8 +23,8 @@ var stopwords embed.FS
 
 // The parameters of BM25 that Qdrant's encoder and FastEmbed's have by default. The length is in words.
 const (
-	k1     = 1.2
-	b      = 0.75
+	k1         = 1.2
+	b          = 0.75
 	meanLength = 256
 )
 
