@@ -191,7 +191,6 @@ func TestLoadRefusesBadSettingsAndDocuments(t *testing.T) {
 		{"no documents", qdrantStore, nil, nil, "refused", []string{"backends.store.documents is missing"}},
 		{"no items", qdrantStore, documents{}, nil, "refused", []string{"the documents hold no item"}},
 		{"no loader", store{"pinecone", "127.0.0.1:1", "", "docs"}, corpus(1), nil, "refused", []string{`"pinecone" has no loader`, "qdrant or weaviate"}},
-		{"embedded", store{"embedded", "", "", "main"}, corpus(1), nil, "refused", []string{"fills itself"}},
 		{"no collection", qdrantStore, corpus(1), map[string]any{"collection": ""}, adapters.KindInvalid, []string{"backends.store.collection is missing"}},
 		{"no address", qdrantStore, corpus(1), map[string]any{"address": ""}, adapters.KindInvalid, []string{"backends.store.address is missing"}},
 		{"an address that is none", weaviateStore, corpus(1), map[string]any{"address": "localhost"}, adapters.KindInvalid, []string{"backends.store.address", "host:port"}},

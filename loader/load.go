@@ -37,19 +37,20 @@ const (
 	Continued Action = "continued" // an earlier load was cut short
 	Recreated Action = "recreated"
 	Unchanged Action = "unchanged" // it holds what would have been loaded
+	Unneeded  Action = "unneeded"  // the store fills itself, so that there is nothing to load
 )
 
 // Report says what a load did. Dimensions is 0 where no item has a vector.
 type Report struct {
 	Adapter    string `json:"adapter"`
-	Address    string `json:"address"`
-	Collection string `json:"collection"`
+	Address    string `json:"address,omitempty"`
+	Collection string `json:"collection,omitempty"`
 	Action     Action `json:"action"`
 	Items      int    `json:"items"`   // that the collection holds
 	Written    int    `json:"written"` // by this load
 	EmbedModel string `json:"embed_model,omitempty"`
 	Dimensions int    `json:"dimensions,omitempty"`
-	Documents  string `json:"documents"`           // digest of the corpus
+	Documents  string `json:"documents,omitempty"` // digest of the corpus
 	Truncated  int    `json:"truncated,omitempty"` // texts that the embedder did not read to their end
 }
 
@@ -90,6 +91,9 @@ const (
 
 // Load fills the collection that the settings name. After an error the collection is as it was, or marked as unfinished.
 func Load(ctx context.Context, job Job) (_ Report, err error) {
+	if job.Adapter == "embedded" {
+		return Report{Adapter: job.Adapter, Action: Unneeded}, nil
+	}
 	if job.Documents == nil {
 		return Report{}, refuse("backends.store.documents is missing: name the files that the collection is filled from")
 	}
@@ -121,8 +125,6 @@ func open(job Job, at *settings) (target, error) {
 		return openQdrant(at, job.Timeout, job.dial...)
 	case "weaviate":
 		return openWeaviate(at, job.Timeout)
-	case "embedded":
-		return nil, refuse("the embedded store fills itself from its documents at the first run: there is nothing to load")
 	}
 	return nil, refuse("backends.store.adapter %q has no loader: it can be qdrant or weaviate", job.Adapter)
 }

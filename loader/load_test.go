@@ -153,3 +153,10 @@ func TestLoadWithoutEmbedderOfNamedVectors(t *testing.T) {
 		}
 	})
 }
+
+func TestLoadOfAStoreThatFillsItself(t *testing.T) {
+	r, err := Load(t.Context(), Job{Adapter: "embedded"})
+	if diff := cmp.Diff(Report{Adapter: "embedded", Action: Unneeded}, r); err != nil || diff != "" {
+		t.Errorf("%v, (-want +got):\n%s", err, diff)
+	}
+}

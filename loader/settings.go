@@ -115,9 +115,6 @@ func readSettings(job Job) (*settings, error) {
 	if err := json.Unmarshal(job.Settings, s); err != nil {
 		return nil, fmt.Errorf("backends.store: %w", err)
 	}
-	if job.Adapter == "embedded" {
-		return s, nil
-	}
 	switch {
 	case s.Collection == "":
 		return nil, errors.New("backends.store.collection is missing: name the collection to fill")

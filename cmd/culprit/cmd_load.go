@@ -30,11 +30,12 @@ func (a *app) loadCommand() *cobra.Command {
 		Short:   "Fill the store of an experiment from its documents",
 		Long: `Fill the collection that backends.store names from backends.store.documents, with vectors of the
 experiment's embedder and under the names of backends.store.fields. It is the only command that
-writes a store, and it is for trying things out: a team's own index is filled by its own pipeline.
+writes a store, and it is for trying things out: an index in use is filled by its own pipeline.
 
 The collection is made by the command and marked as its own. One that it did not make is neither
-written nor deleted. Loading the same again does nothing; other documents or another embedder need
---recreate. A load that was interrupted is taken up by the next one. The embedded store fills itself.`,
+written nor deleted. Loading the same again does nothing; other documents or another embedder
+need --recreate. A load that was interrupted is taken up by the next one. The embedded store
+fills itself.`,
 		Example: `  culprit load experiments/examples/stores --profile qdrant
   culprit run experiments/examples/stores --profile qdrant`,
 		Args: between(0, 1, "at most one experiment"),
@@ -59,7 +60,7 @@ func (a *app) fill(ctx context.Context, o loadOptions) (err error) {
 	}
 	store := loaded.Experiment.Backends.Store
 	if store.Adapter == "embedded" { // before its documents are read: it is no mistake to ask
-		return a.showLoad(&loaded.Experiment.Name, nil)
+		return a.showLoad(loaded.Experiment.Name, &loader.Report{Adapter: store.Adapter, Action: loader.Unneeded})
 	}
 	cache, err := a.cacheDir()
 	if err != nil {
@@ -93,7 +94,7 @@ func (a *app) fill(ctx context.Context, o loadOptions) (err error) {
 		if report.Truncated > 0 {
 			a.warnf("%s longer than the embedder reads: what it did not read cannot be found by it", counted(report.Truncated, "document is", "documents are"))
 		}
-		return a.showLoad(nil, &report)
+		return a.showLoad(loaded.Experiment.Name, &report)
 	}
 	return o.failed(ctx, &report, secrets.Redactor().Error(err))
 }
@@ -131,16 +132,16 @@ func (o *loadOptions) commandLine() string {
 	return strings.Join(words, " ")
 }
 
-// showLoad says in one line what a load did; nil is that of a store that needs none.
-func (a *app) showLoad(name *string, r *loader.Report) error {
+// showLoad says in one line what a load did.
+func (a *app) showLoad(name string, r *loader.Report) error {
 	if a.json {
 		return a.writeJSON(struct {
 			Schema string `json:"schema"`
 			*loader.Report
 		}{"culprit.load/v1", r})
 	}
-	if r == nil {
-		linef(a.out, "%s: the embedded store fills itself from its documents at the first run; nothing to load", *name)
+	if r.Action == loader.Unneeded {
+		linef(a.out, "%s: the embedded store fills itself from its documents at the first run; nothing to load", name)
 		return nil
 	}
 	what := "by keyword alone"
