@@ -315,3 +315,21 @@ func TestVectors(t *testing.T) {
 		})
 	}
 }
+
+// A store that does not fill itself need not know of documents: they are read for who fills it, and kept out of its settings.
+func TestDocumentsOfAStoreThatDoesNotFillItself(t *testing.T) {
+	t.Parallel()
+	o := Options{Schemas: schemas(t)}
+	o.Schemas["store"]["live"] = []byte(`{"type": "object", "additionalProperties": false, "properties": {"address": {"type": "string"}}}`)
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.jsonl"), `{"id": "a", "text": "first"}`)
+	write(t, filepath.Join(dir, "experiment.yaml"), "culprit: v1\nname: documents\nbackends:\n  generator: {adapter: plain}\n"+
+		"  store: {adapter: live, address: here, documents: a.jsonl, chunk: {by: none}}\ncases: [{id: a, query: q, expect: abstain}]\n")
+	loaded := load(t, dir, o)
+	if got := ids(t, loaded.Documents); got != "a" {
+		t.Errorf("the documents are %q", got)
+	}
+	if got := string(loaded.Experiment.Backends.Store.Settings); got != `{"address":"here"}` {
+		t.Errorf("the store is told %s", got)
+	}
+}

@@ -170,7 +170,25 @@ func (l *loader) resolveBackends(root *node, value map[string]any) bool {
 		at, _ := root.find("backends", "store", "documents")
 		store["documents"] = l.documentPaths(at)
 	}
+	l.dropCorpus(backends)
 	return ok
+}
+
+// dropCorpus takes the documents out of the settings of a store that does not fill itself: it knows nothing of them, and what
+// it answers does not follow from them.
+func (l *loader) dropCorpus(backends map[string]any) {
+	store, _ := backends["store"].(map[string]any)
+	adapter, _ := store["adapter"].(string)
+	own, err := decodeSchema(l.options.Schemas["store"][adapter])
+	if err != nil {
+		return // an adapter that is not known takes any settings
+	}
+	properties, _ := own["properties"].(map[string]any)
+	for _, key := range corpusKeys {
+		if _, known := properties[key]; !known {
+			delete(store, key)
+		}
+	}
 }
 
 // dir is the folder that relative paths of this value start from.

@@ -61,6 +61,9 @@ func Schema(kind string, schemas map[string]map[string]json.RawMessage) ([]byte,
 	return out.Bytes(), nil
 }
 
+// corpusKeys are the settings of a store that say what it is filled from.
+var corpusKeys = []string{"documents", "chunk"}
+
 func readSchema(kind string) (map[string]any, error) {
 	data, err := schemaFiles.ReadFile("schema/" + kind + ".json")
 	if err != nil {
@@ -116,7 +119,8 @@ func experimentSchema(schemas map[string]map[string]json.RawMessage) (map[string
 }
 
 // settingsSchema makes an adapter's schema part of the experiment's: its own references are moved, the adapter's name
-// becomes one of its properties, and documents are described once, here, for every store that takes them.
+// becomes one of its properties, and documents are described once, here, for every store: the embedded one fills itself from
+// them, and the others are filled by culprit load.
 func settingsSchema(role, name string, raw json.RawMessage) (map[string]any, error) {
 	settings, err := decodeSchema(raw)
 	if err != nil {
@@ -131,9 +135,9 @@ func settingsSchema(role, name string, raw json.RawMessage) (map[string]any, err
 		settings["properties"] = properties
 	}
 	properties["adapter"] = map[string]any{"description": "Name of the adapter."}
-	for _, own := range []string{"documents", "chunk"} {
-		if _, ok := properties[own]; ok && role == "store" {
-			properties[own] = map[string]any{"$ref": "#/$defs/" + own}
+	if role == "store" {
+		for _, ours := range corpusKeys {
+			properties[ours] = map[string]any{"$ref": "#/$defs/" + ours}
 		}
 	}
 	return settings, nil

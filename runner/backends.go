@@ -38,26 +38,19 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 		}
 	}()
 	e := &l.Experiment
-	config := func(backend *matrix.Backend) adapters.Config {
-		return adapters.Config{Settings: backend.Settings, CacheDir: o.CacheDir, Dir: l.Dir, Secrets: secrets, Progress: o.Progress.storeProgress()}
-	}
+	config := func(backend *matrix.Backend) adapters.Config { return config(backend, l, o, secrets) }
 	policy := func(l matrix.Limits, adapter string) adapters.Policy { return policy(l, adapter, secrets.Redactor()) }
-	if spec := e.Backends.Embedder; spec != nil {
-		embedder, err := o.Registry.Embedder(ctx, spec.Adapter, config(spec))
-		if err != nil {
-			return nil, err
-		}
-		b.embedder = adapters.WrapEmbedder(embedder, policy(e.Limits, spec.Adapter))
+	if b.embedder, err = OpenEmbedder(ctx, l, o, secrets); err != nil {
+		return nil, err
+	}
+	if b.embedder != nil {
 		if b.embedderInfo, err = b.embedder.Describe(ctx); err != nil {
 			return nil, fmt.Errorf("asking the embedder what it is: %w", err)
 		}
 	}
 	spec := e.Backends.Store
 	cfg := config(spec)
-	cfg.IndexEmbedder = b.embedder
-	if l.Documents != nil {
-		cfg.Documents = corpus{l.Documents}
-	}
+	cfg.IndexEmbedder, cfg.Documents = b.embedder, Documents(l)
 	store, err := o.Registry.Store(ctx, spec.Adapter, cfg)
 	if err != nil {
 		return nil, err
@@ -91,6 +84,24 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 	return b, nil
 }
 
+func config(backend *matrix.Backend, l *experiments.Loaded, o Options, secrets *adapters.Secrets) adapters.Config {
+	return adapters.Config{Settings: backend.Settings, CacheDir: o.CacheDir, Dir: l.Dir, Secrets: secrets, Progress: o.Progress.storeProgress()}
+}
+
+// OpenEmbedder opens the embedder of an experiment as a run does, with its limits; nil where it names none. Keys that it reads
+// are in secrets.
+func OpenEmbedder(ctx context.Context, l *experiments.Loaded, o Options, secrets *adapters.Secrets) (adapters.Embedder, error) {
+	spec := l.Experiment.Backends.Embedder
+	if spec == nil {
+		return nil, nil
+	}
+	embedder, err := o.Registry.Embedder(ctx, spec.Adapter, config(spec, l, o, secrets))
+	if err != nil {
+		return nil, err
+	}
+	return adapters.WrapEmbedder(embedder, policy(l.Experiment.Limits, spec.Adapter, secrets.Redactor())), nil
+}
+
 // policy turns the experiment's limits into a fresh policy: each backend has a rate and slots of its own.
 func policy(l matrix.Limits, adapter string, redact *adapters.Redactor) adapters.Policy {
 	p := adapters.Policy{Name: adapter, Redact: redact, Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency), OnAttempt: attempt}
@@ -116,6 +127,14 @@ func (b *backends) Close() error {
 		errs = append(errs, b.reranker.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// Documents returns what an experiment's store is filled from, nil where it names none.
+func Documents(l *experiments.Loaded) adapters.Documents {
+	if l.Documents == nil {
+		return nil
+	}
+	return corpus{l.Documents}
 }
 
 // corpus hands an experiment's documents to a store.

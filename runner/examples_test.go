@@ -13,6 +13,8 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/adapters/qdrant"
+	"github.com/culprit-rag/culprit/adapters/weaviate"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
@@ -28,7 +30,7 @@ const examples = "../experiments/examples"
 
 func exampleRegistry(t *testing.T) *adapters.Registry {
 	t.Helper()
-	registry, err := adapters.NewRegistry(embedded.Factory())
+	registry, err := adapters.NewRegistry(embedded.Factory(), qdrant.Factory(), weaviate.Factory())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +112,22 @@ func handbook() map[string]string {
 	}
 }
 
+// stores holds the labels of the example that runs on every store; here it runs on the one that needs no server.
+func stores() map[string]string {
+	return map[string]string{
+		"mileage-rate":        "index/missing",
+		"remote-days":         "index/stale",
+		"desk-allowance":      "embed/mixed-models",
+		"training-budget":     "retrieve/filtered-out",
+		"long-haul-cabin":     "retrieve/below-cutoff",
+		"visitor-key":         "retrieve/vocabulary-miss",
+		"bonus-date":          "access/leak",
+		"parental-leave-date": "pass",
+		"globex-annual-leave": "pass",
+		"office-dog":          "pass correct-refusal",
+	}
+}
+
 func handbookHealthy() map[string]string {
 	all := handbook()
 	for id := range all {
@@ -130,9 +148,10 @@ func TestExamples(t *testing.T) {
 		also          []func(*testing.T, *results.Summary)
 	}{
 		{"travel-policy", "", travelPolicy(), 0, []func(*testing.T, *results.Summary){checkTravelPolicyNumbers}},
-		{"handbook", "", handbook(), 3, []func(*testing.T, *results.Summary){checkLeavePolicy, checkReadme}}, // bonus-date blocks: a leak stops a release
+		{"handbook", "", handbook(), 3, []func(*testing.T, *results.Summary){checkLeavePolicy, checkReadme("handbook")}}, // bonus-date blocks: a leak stops a release
 		{"handbook", "dense", handbook(), 3, nil},
 		{"handbook", "healthy", handbookHealthy(), 0, nil},
+		{"stores", "", stores(), 3, []func(*testing.T, *results.Summary){checkReadme("stores")}},
 	} {
 		t.Run(tt.name+" "+tt.profile, func(t *testing.T) {
 			t.Parallel()
@@ -280,29 +299,31 @@ func evaluateAgain(t *testing.T, b *results.Bundle) string {
 }
 
 var (
-	fenced = regexp.MustCompile("(?s)```text\n(handbook .*?)```")
+	fenced = regexp.MustCompile("(?s)```text\n(.*?)```")
 	took   = regexp.MustCompile(`in [0-9.]+ s`)
 )
 
-// checkReadme keeps the table in the handbook's README to what the command prints.
-func checkReadme(t *testing.T, s *results.Summary) {
-	t.Helper()
-	readme, err := os.ReadFile(filepath.Join(examples, "handbook", "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown := fenced.FindSubmatch(readme)
-	if shown == nil {
-		t.Fatal("the README has no block that begins with ```text and handbook")
-	}
-	at := *s
-	at.Bundles = "culprit-results/20261129T200000Z-k3f9qa"
-	var printed bytes.Buffer
-	if err := report.Run(&printed, &at, report.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	plain := func(s string) string { return took.ReplaceAllString(s, "in 0.5 s") }
-	if diff := cmp.Diff(plain(printed.String()), plain(string(shown[1]))); diff != "" {
-		t.Errorf("experiments/examples/handbook/README.md shows another table than the command prints (-printed +shown):\n%s\nwhat is printed:\n%s", diff, plain(printed.String()))
+// checkReadme keeps the table in an example's README to what the command prints.
+func checkReadme(example string) func(*testing.T, *results.Summary) {
+	return func(t *testing.T, s *results.Summary) {
+		t.Helper()
+		readme, err := os.ReadFile(filepath.Join(examples, example, "README.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := fenced.FindSubmatch(readme)
+		if shown == nil {
+			t.Fatal("the README has no block that begins with ```text")
+		}
+		at := *s
+		at.Bundles = "culprit-results/20261129T200000Z-k3f9qa"
+		var printed bytes.Buffer
+		if err := report.Run(&printed, &at, report.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		plain := func(s string) string { return took.ReplaceAllString(s, "in 0.5 s") }
+		if diff := cmp.Diff(plain(printed.String()), plain(string(shown[1]))); diff != "" {
+			t.Errorf("experiments/examples/%s/README.md shows another table than the command prints (-printed +shown):\n%s\nwhat is printed:\n%s", example, diff, plain(printed.String()))
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/qdrant/go-client/qdrant"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 	"github.com/culprit-rag/culprit/adapters/qdrant/qdranttest"
 )
 
@@ -43,7 +44,7 @@ func TestBM25IsThatOfTheServer(t *testing.T) {
 	for language, texts := range bm25Texts {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			encoder, err := NewBM25(language)
+			encoder, err := bm25.New(language)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,31 +108,4 @@ func weights(indices []uint32, values []float32) []string {
 	}
 	slices.Sort(list)
 	return list
-}
-
-func TestBM25Queries(t *testing.T) {
-	t.Parallel()
-	encoder, err := NewBM25(languageEnglish)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, empty := range []string{"", " ?! ", "the of and"} {
-		if indices, values := encoder.Query(empty); len(indices)+len(values) != 0 {
-			t.Errorf("%q: %v, %v", empty, indices, values)
-		}
-	}
-	indices, values := encoder.Query("Invoices invoice INVOICED, paid")
-	if len(indices) != 2 || !slices.IsSorted(indices) || !slices.Equal(values, []float32{1, 1}) {
-		t.Errorf("%v, %v", indices, values)
-	}
-	none, err := NewBM25(languageNone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if indices, _ := none.Query("the invoice invoices"); len(indices) != 3 {
-		t.Errorf("without a language: %v", indices)
-	}
-	if _, err := NewBM25("klingon"); err == nil || !strings.Contains(err.Error(), "english") {
-		t.Errorf("%v, want an error that names the languages", err)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 )
 
 // openTime bounds opening where the caller does not: an address where nothing answers at all would block it.
@@ -40,7 +41,7 @@ func open(ctx context.Context, cfg adapters.Config, options ...grpc.DialOption) 
 	s := &store{set: set, plain: !set.TLS.on && set.APIKeyEnv+set.APIKeyFile+set.TokenEnv+set.TokenFile != ""}
 	s.pageSize.Store(set.Page)
 	if set.Keyword != nil && set.Keyword.Encoder == encoderBM25 {
-		if s.encoder, err = NewBM25(set.Keyword.Language); err != nil {
+		if s.encoder, err = bm25.New(set.Keyword.Language); err != nil {
 			return nil, invalid(op, "setting backends.store.keyword.language: %w", err)
 		}
 	}

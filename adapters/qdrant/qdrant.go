@@ -1,8 +1,8 @@
 // Package qdrant reads a collection of a Qdrant server over gRPC. It never writes: the connection lets through only the
 // methods that read.
 //
-// Start from [Factory]; the settings' JSON Schema lies next to this file. [BM25] makes the sparse vectors of the keyword
-// search, for whoever fills a collection. The adapter speaks with servers from 1.10 on.
+// Start from [Factory]; the settings' JSON Schema lies next to this file. The sparse vectors of a keyword search are
+// made in package bm25, which whoever fills a collection uses, too. The adapter speaks with servers from 1.10 on.
 package qdrant
 
 import (

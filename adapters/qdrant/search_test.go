@@ -11,6 +11,7 @@ import (
 	"github.com/qdrant/go-client/qdrant"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 	"github.com/culprit-rag/culprit/adapters/qdrant/qdranttest"
 )
 
@@ -130,7 +131,7 @@ func fusionCollection(t *testing.T, server *qdranttest.Server) string {
 	server.Create(t, qdranttest.Collection{
 		Name: name, Vectors: map[string]*qdrant.VectorParams{"": {Size: 2, Distance: qdrant.Distance_Dot}}, Sparse: map[string]*qdrant.SparseVectorParams{"words": {}},
 	})
-	encoder, err := NewBM25(languageEnglish)
+	encoder, err := bm25.New(languageEnglish)
 	if err != nil {
 		t.Fatal(err)
 	}

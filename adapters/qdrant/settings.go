@@ -61,11 +61,14 @@ type fieldSettings struct {
 
 // The values of the enumerated settings.
 const (
-	encoderBM25   = "bm25"
-	encoderServer = "server"
-	serverModel   = "qdrant/bm25"
-	fusionRRF     = "rrf"
-	fusionDBSF    = "dbsf"
+	encoderBM25 = "bm25"
+
+	languageEnglish = "english"
+	languageNone    = "none"
+	encoderServer   = "server"
+	serverModel     = "qdrant/bm25"
+	fusionRRF       = "rrf"
+	fusionDBSF      = "dbsf"
 )
 
 const (

@@ -11,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 )
 
 func schema(t *testing.T) *jsonschema.Schema {
@@ -98,7 +99,7 @@ func TestSchemaNamesEverySetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkObject(t, "store", top, reflect.TypeFor[settings]())
-	if got, want := top.Properties["keyword"].Properties["language"].Enum, Languages(); !slices.Equal(got, want) {
+	if got, want := top.Properties["keyword"].Properties["language"].Enum, bm25.Languages(); !slices.Equal(got, want) {
 		t.Errorf("languages %q, want %q", got, want)
 	}
 	defaults, err := readSettings(json.RawMessage(`{"address": "a", "collection": "c", "keyword": {"vector": "v"}}`))

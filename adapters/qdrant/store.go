@@ -11,6 +11,7 @@ import (
 	"github.com/qdrant/go-client/qdrant"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 )
 
 // The search modes.
@@ -27,7 +28,7 @@ type store struct {
 	plain    bool // a key goes over a connection without TLS
 	version  release
 	shape    shape
-	encoder  *BM25 // nil where the server encodes, or where there is no keyword search
+	encoder  *bm25.Encoder // nil where the server encodes, or where there is no keyword search
 	closed   atomic.Bool
 	pageSize atomic.Uint32 // of scans: it shrinks where pages are too large to be received
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/adaptertest"
+	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 	"github.com/culprit-rag/culprit/adapters/qdrant/qdranttest"
 )
 
@@ -206,7 +207,7 @@ func (f *filled) point(tb testing.TB, item adapters.Item) *qdrant.PointStruct {
 	if !ok {
 		tb.Fatalf("%q is no id", item.ID)
 	}
-	encoder, err := NewBM25(languageEnglish)
+	encoder, err := bm25.New(languageEnglish)
 	if err != nil {
 		tb.Fatal(err)
 	}

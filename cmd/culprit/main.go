@@ -11,6 +11,8 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/adapters/qdrant"
+	"github.com/culprit-rag/culprit/adapters/weaviate"
 )
 
 func main() { os.Exit(culprit()) }
@@ -22,13 +24,18 @@ func culprit() int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)
 	}
-	registry, err := adapters.NewRegistry(embedded.Factory())
+	registry, err := builtIn()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "culprit:", err)
 		return exitInternal
 	}
 	a := &app{out: terminal(os.Stdout), err: terminal(os.Stderr), env: os.Getenv, registry: registry}
 	return a.main(context.Background(), os.Args[1:])
+}
+
+// builtIn returns the adapters that need no plugin.
+func builtIn() (*adapters.Registry, error) {
+	return adapters.NewRegistry(embedded.Factory(), qdrant.Factory(), weaviate.Factory())
 }
 
 // terminal describes a stream of the process.

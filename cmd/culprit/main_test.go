@@ -17,8 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
-	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/adapters/weaviate/weaviatetest"
 )
 
 // Regenerate what the scripts expect with: go test ./cmd/culprit -update
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 type leakless struct{ m *testing.M }
 
 func (l leakless) Run() int {
-	code := l.m.Run()
+	code := weaviatetest.Main{M: l.m}.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -101,7 +100,7 @@ func steadied() int {
 
 // invoke runs one command line in this process.
 func invoke(ctx context.Context, env func(string) string, args ...string) (stdout, stderr string, code int) {
-	registry, err := adapters.NewRegistry(embedded.Factory())
+	registry, err := builtIn()
 	if err != nil {
 		return "", err.Error(), -1
 	}

@@ -41,8 +41,8 @@ that broke, with the evidence, and leaves one bundle per case.`,
 		&cobra.Group{ID: groupStudy, Title: "Study:"}, &cobra.Group{ID: groupSelf, Title: "Culprit itself:"},
 	)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.initCommand(), a.checkCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.explainCommand(), a.reportCommand(),
-		a.sweepCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
+	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.explainCommand(),
+		a.reportCommand(), a.sweepCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
 	root.SetHelpCommand(helpCommand())
 	return root
 }

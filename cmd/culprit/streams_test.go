@@ -68,6 +68,8 @@ func commandLines(t *testing.T, results string) map[string][]string {
 		"probe":           {"probe", travelPolicy, "--case", "gym-fee"},
 		"probe --json":    {"probe", travelPolicy, "--case", "gym-fee", "--json"},
 		"plan --resolved": {"plan", travelPolicy, "--resolved"},
+		"load":            {"load", travelPolicy},
+		"load --json":     {"load", travelPolicy, "--json"},
 		"run":             {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir()},
 		"run --json":      {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir(), "--json"},
 		"explain":         {"explain", "gym-fee", "--results", results},

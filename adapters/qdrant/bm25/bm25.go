@@ -1,4 +1,6 @@
-package qdrant
+// Package bm25 turns texts and queries into the sparse vectors that Qdrant's own encoder makes: the one place that knows the
+// numbers of words, for whoever fills a collection and for whoever searches it.
+package bm25
 
 import (
 	"embed"
@@ -21,33 +23,30 @@ var stopwords embed.FS
 
 // The parameters of BM25 that Qdrant's encoder and FastEmbed's have by default. The length is in words.
 const (
-	bm25K1     = 1.2
-	bm25B      = 0.75
-	bm25Length = 256
+	k1         = 1.2
+	b          = 0.75
+	meanLength = 256
 )
 
-// BM25 makes the sparse vectors that Qdrant's own encoder "qdrant/bm25" makes, with the same ids of words: words are runs of
+// Encoder makes the sparse vectors that Qdrant's own encoder "qdrant/bm25" makes, with the same ids of words: words are runs of
 // letters and digits in lower case, without stopwords, reduced to their stem, and hashed by murmur3. The weight of a word in
 // the whole collection is the server's part (the modifier "idf" of the sparse vector). FastEmbed's Qdrant/bm25 differs from
 // it only in that an underscore belongs to a word, and that words of more than 40 characters are left out.
 // It is safe for concurrent use.
-type BM25 struct {
+type Encoder struct {
 	stop map[string]bool
 	stem func(string) string
 }
 
-// Languages are the languages of BM25; "none" neither leaves words out nor stems them.
+// Languages are the languages of [New]; "none" neither leaves words out nor stems them.
 func Languages() []string { return append(slices.Sorted(maps.Keys(stemmers)), languageNone) }
 
-const (
-	languageNone    = "none"
-	languageEnglish = "english"
-)
+const languageNone = "none"
 
-// NewBM25 returns the encoder for one of [Languages].
-func NewBM25(name string) (*BM25, error) {
+// New returns the encoder for one of [Languages].
+func New(name string) (*Encoder, error) {
 	if name == languageNone {
-		return &BM25{stem: func(word string) string { return word }}, nil
+		return &Encoder{stem: func(word string) string { return word }}, nil
 	}
 	stem, ok := stemmers[name]
 	if !ok {
@@ -61,13 +60,13 @@ func NewBM25(name string) (*BM25, error) {
 	for word := range strings.Lines(string(text)) {
 		stop[strings.TrimSuffix(word, "\n")] = true
 	}
-	return &BM25{stop: stop, stem: stem}, nil
+	return &Encoder{stop: stop, stem: stem}, nil
 }
 
 // Query returns the vector of a query, by index: each word counts 1. It is empty where no word is left.
-func (b *BM25) Query(text string) (indices []uint32, values []float32) {
+func (e *Encoder) Query(text string) (indices []uint32, values []float32) {
 	ids := map[uint32]bool{}
-	for _, word := range b.words(text) {
+	for _, word := range e.words(text) {
 		ids[wordID(word)] = true
 	}
 	indices = slices.Sorted(maps.Keys(ids))
@@ -80,16 +79,16 @@ func (b *BM25) Query(text string) (indices []uint32, values []float32) {
 
 // Passage returns the vector of a stored text, by index: each word counts by how often it stands there and by how long the
 // text is.
-func (b *BM25) Passage(text string) (indices []uint32, values []float32) {
-	words := b.words(text)
+func (e *Encoder) Passage(text string) (indices []uint32, values []float32) {
+	words := e.words(text)
 	count := map[string]int{}
 	for _, word := range words {
 		count[word]++
 	}
 	weights := map[uint32]float32{}
 	for word, n := range count {
-		length := 1 - bm25B + bm25B*float64(len(words))/bm25Length
-		weights[wordID(word)] = float32(float64(n) * (bm25K1 + 1) / math.FMA(bm25K1, length, float64(n)))
+		length := 1 - b + b*float64(len(words))/meanLength
+		weights[wordID(word)] = float32(float64(n) * (k1 + 1) / math.FMA(k1, length, float64(n)))
 	}
 	indices = slices.Sorted(maps.Keys(weights))
 	for _, id := range indices {
@@ -98,14 +97,14 @@ func (b *BM25) Passage(text string) (indices []uint32, values []float32) {
 	return indices, values
 }
 
-func (b *BM25) words(text string) []string {
+func (e *Encoder) words(text string) []string {
 	var words []string
 	lower := cases.Lower(language.Und)
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !alphanumeric(r) }) {
-		if word = lower.String(word); b.stop[word] {
+		if word = lower.String(word); e.stop[word] {
 			continue
 		}
-		if word = b.stem(word); word != "" {
+		if word = e.stem(word); word != "" {
 			words = append(words, word)
 		}
 	}

@@ -1,4 +1,4 @@
-package qdrant
+package bm25
 
 import (
 	"github.com/blevesearch/snowballstem"
