@@ -136,6 +136,17 @@ func (x *facts) embedChecks(e *matrix.EmbedFacts) []Check {
 	}
 }
 
+func (x *facts) behaviour(e *matrix.EmbedFacts) (matrix.Answer, string) {
+	switch {
+	case e.Error != nil:
+		return matrix.Unknown, "stored vectors were not compared: " + e.Error.Kind + ": " + e.Error.Message
+	case !e.BehaviourObserved || len(e.Sample) == 0:
+		return matrix.Unknown, "stored vectors were not compared" + prefixed(": ", e.Reason)
+	}
+	s := x.sample(&goldState{})
+	return s.answer(), s.says() + lengths(e)
+}
+
 // worse orders yes before unknown before no.
 func worse(a, b matrix.Answer) matrix.Answer {
 	switch {

@@ -174,18 +174,6 @@ func declaredNames(e *matrix.EmbedFacts) (names []string, all bool) {
 	return names, all
 }
 
-// behaviour answers the check of the stored vectors, with its evidence.
-func (x *facts) behaviour(e *matrix.EmbedFacts) (matrix.Answer, string) {
-	switch {
-	case e.Error != nil:
-		return matrix.Unknown, "stored vectors were not compared: " + e.Error.Kind + ": " + e.Error.Message
-	case !e.BehaviourObserved || len(e.Sample) == 0:
-		return matrix.Unknown, "stored vectors were not compared" + prefixed(": ", e.Reason)
-	}
-	s := x.sample(&goldState{})
-	return s.answer(), s.says() + lengths(e)
-}
-
 // lengths says how long the stored vectors are, where length decides the rank.
 func lengths(e *matrix.EmbedFacts) string {
 	if e.IndexDistance != "dot" {
