@@ -48,7 +48,9 @@ func (s *session) explain(ctx context.Context, open []*suspect) error {
 	if err := s.findOwners(ctx, bounded(open, mostSearched)); err != nil {
 		return err
 	}
-	open = slices.DeleteFunc(open, func(x *suspect) bool { return x.v.OtherText != "" || x.v.StoredAt != "" || !x.v.OwnNearest && !x.always })
+	open = slices.DeleteFunc(open, func(x *suspect) bool {
+		return x.v.OtherText != "" || x.v.StoredAt != "" || !x.v.OwnNearest && !x.always
+	})
 	return s.findCuts(ctx, bounded(open, mostCut))
 }
 
