@@ -329,7 +329,8 @@ type EmbedSample struct {
 	// Passage is the cosine with the item's own text as the embedder embeds passages now.
 	Passage *Decimal `json:"passage,omitempty"`
 	// OwnNearest: of Among different texts, the item's own has the fresh vector that is nearest to the stored one. Nearest is
-	// the id of a sampled item with the text that is nearer, and NearestCosine its cosine.
+	// the id of a sampled item with the text that is nearer, and NearestCosine its cosine. Among 0: it was not looked at, as with
+	// a vector that matches.
 	Among         int      `json:"among,omitempty"`
 	OwnNearest    bool     `json:"own_nearest,omitempty"`
 	Nearest       string   `json:"nearest,omitempty"`

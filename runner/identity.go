@@ -33,7 +33,7 @@ func (s *session) identify(ctx context.Context, p *presence) (*identity, error) 
 		VectorType: info.VectorType, EmbedInput: info.EmbedInput,
 	}}
 	drawn := p.sample[:min(len(p.sample), s.sampleSize())]
-	if id.facts.Reason = s.incomparable(len(drawn)); id.facts.Reason != "" {
+	if id.facts.Reason = s.incomparable(); id.facts.Reason != "" {
 		return id, nil
 	}
 	ids := make([]string, len(drawn))
@@ -59,14 +59,12 @@ func (s *session) identify(ctx context.Context, p *presence) (*identity, error) 
 func (s *session) sampleSize() int { return s.experiment.Checks.Sample }
 
 // incomparable says why stored vectors cannot be compared with fresh ones, "" where they can.
-func (s *session) incomparable(drawn int) string {
+func (s *session) incomparable() string {
 	switch {
 	case !s.store.Capabilities().Vectors:
 		return fmt.Sprintf("the adapter %q does not return stored vectors", s.experiment.Backends.Store.Adapter)
 	case s.storeInfo.VectorType == "uint8":
 		return "the store keeps vectors as uint8, which cuts off fractions and signs: nothing that a fresh vector could be compared with is left"
-	case drawn == 0:
-		return "no stored item was sampled"
 	}
 	return ""
 }
@@ -136,16 +134,22 @@ func holders(gold []matrix.GoldFacts) []string {
 // sameVector is the cosine from which a way to embed a text explains a stored vector, as in matrix/verdict.
 const sameVector = 0.999
 
+const (
+	batch      = 256 // ids or texts in one call
+	mostPlaced = 64  // vectors of a sample that are held against all of its texts: each costs as many cosines as there are texts
+)
+
 // compare embeds the stored texts of ids afresh and holds the stored vectors against them. The items of the sample are held
 // against the texts of all of them; those that are added for a case (drawn is then the sample's) against their own text and
 // the sample's, so that what is said of one does not depend on the others.
 func (s *session) compare(ctx context.Context, ids []string, drawn *fresh) ([]matrix.EmbedSample, *fresh, error) {
-	if len(ids) == 0 {
-		return nil, nil, nil
-	}
-	items, err := s.store.Fetch(ctx, adapters.FetchRequest{IDs: ids, Vectors: true})
-	if err != nil {
-		return nil, nil, err
+	var items []adapters.Item
+	for some := range slices.Chunk(ids, batch) {
+		found, err := s.store.Fetch(ctx, adapters.FetchRequest{IDs: some, Vectors: true})
+		if err != nil {
+			return nil, nil, err
+		}
+		items = append(items, found...)
 	}
 	mine, err := s.embedItems(ctx, items)
 	if err != nil {
@@ -168,11 +172,18 @@ func (s *session) compare(ctx context.Context, ids []string, drawn *fresh) ([]ma
 		if read, ok := mine.truncated[own]; ok {
 			v.Truncated = &read
 		}
-		others := drawn
-		if others == nil {
-			others = mine
+		v.Passage = cosine(item.Vector, mine.vectors[own])
+		if len(item.Vector) != len(mine.vectors[own]) && v.Passage != nil {
+			v.Shortened = min(len(item.Vector), len(mine.vectors[own]))
 		}
-		others.place(&v, item, mine.vectors[own])
+		if v.Passage != nil && v.Passage.Float() < sameVector {
+			switch {
+			case drawn != nil:
+				drawn.place(&v, item)
+			case len(open) < mostPlaced:
+				mine.place(&v, item)
+			}
+		}
 		out[i] = v
 		if v.Passage != nil && v.Passage.Float() < sameVector && v.OtherText == "" {
 			open = append(open, &suspect{item: item, v: &out[i], own: mine.vectors[own], always: drawn != nil})
@@ -205,34 +216,30 @@ type fresh struct {
 	at        map[string]int
 }
 
-// embedItems embeds the texts of items in one call, equal texts once.
+// embedItems embeds the texts of items, equal texts once.
 func (s *session) embedItems(ctx context.Context, items []adapters.Item) (*fresh, error) {
-	f := &fresh{at: map[string]int{}}
+	f := &fresh{at: map[string]int{}, truncated: map[int]int{}}
 	for i := range items {
 		if _, ok := f.at[items[i].Text]; !ok && strings.TrimSpace(items[i].Text) != "" {
 			f.at[items[i].Text] = len(f.texts)
 			f.ids, f.texts = append(f.ids, items[i].ID), append(f.texts, items[i].Text)
 		}
 	}
-	if len(f.texts) == 0 {
-		return f, nil
+	for some := range slices.Chunk(f.texts, batch) {
+		r, err := s.embed(ctx, some, nil)
+		if err != nil {
+			return nil, err
+		}
+		for i, read := range r.Truncated {
+			f.truncated[len(f.vectors)+i] = read
+		}
+		f.vectors = append(f.vectors, r.Vectors...)
 	}
-	r, err := s.embed(ctx, f.texts, nil)
-	if err != nil {
-		return nil, err
-	}
-	f.vectors, f.truncated = r.Vectors, r.Truncated
 	return f, nil
 }
 
 // place finds which text's fresh vector is nearest to a stored vector: the item's own, or another.
-func (f *fresh) place(v *matrix.EmbedSample, item adapters.Item, own []float32) {
-	if v.Passage = cosine(item.Vector, own); v.Passage == nil {
-		return
-	}
-	if len(item.Vector) != len(own) {
-		v.Shortened = min(len(item.Vector), len(own))
-	}
+func (f *fresh) place(v *matrix.EmbedSample, item adapters.Item) {
 	v.Among, v.OwnNearest = len(f.texts), true
 	if _, ok := f.at[item.Text]; !ok {
 		v.Among++
@@ -247,7 +254,7 @@ func (f *fresh) place(v *matrix.EmbedSample, item adapters.Item, own []float32) 
 			best, v.OwnNearest, v.Nearest, v.NearestCosine = c.Float(), false, f.ids[i], c
 		}
 	}
-	if !v.OwnNearest && best >= sameVector && v.Passage.Float() < sameVector {
+	if best >= sameVector {
 		v.OtherText = v.Nearest
 	}
 }

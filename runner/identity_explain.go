@@ -31,28 +31,50 @@ var commonPrefixes = []string{"query: ", "passage: ", "search_query: ", "search_
 // explain looks for what stored vectors are instead: their text under another prefix, another item's text, or the start of
 // their text. It makes one call for each prefix, and a few for the others, however many suspects there are.
 func (s *session) explain(ctx context.Context, open []*suspect) error {
+	first, rest := open[:min(len(open), mostPlaced)], open[min(len(open), mostPlaced):]
 	for _, prefix := range s.prefixes() {
-		vectors, err := s.embedSuspects(ctx, open, &prefix)
-		if err != nil {
+		before := len(first)
+		var err error
+		if first, err = s.tryPrefix(ctx, first, prefix); err != nil {
 			return err
 		}
-		open = slices.DeleteFunc(open, func(x *suspect) bool {
-			c := cosine(x.item.Vector, vectors[x.item.Text])
-			if c == nil {
-				return false
+		if len(first) < before { // what explains none of so many is not tried on the rest
+			if rest, err = s.tryPrefix(ctx, rest, prefix); err != nil {
+				return err
 			}
-			x.v.Tried = append(x.v.Tried, matrix.EmbedTried{Prefix: prefix, Cosine: *c})
-			return c.Float() >= sameVector
-		})
-		if len(open) == 0 {
-			return nil
 		}
 	}
+	open = slices.Concat(first, rest)
 	if err := s.findOwners(ctx, bounded(open, mostSearched)); err != nil {
 		return err
 	}
-	open = slices.DeleteFunc(open, func(x *suspect) bool { return x.v.OtherText != "" || x.v.StoredAt != "" || !x.v.OwnNearest })
+	open = slices.DeleteFunc(open, func(x *suspect) bool {
+		return x.v.OtherText != "" || x.v.StoredAt != "" || !x.v.OwnNearest && !x.always
+	})
 	return s.findCuts(ctx, bounded(open, mostCut))
+}
+
+// tryPrefix embeds the texts of the suspects behind a prefix, and returns those that it does not explain.
+func (s *session) tryPrefix(ctx context.Context, open []*suspect, prefix string) ([]*suspect, error) {
+	var texts []string
+	for _, x := range open {
+		texts = append(texts, x.item.Text)
+	}
+	vectors, err := s.embedTexts(ctx, texts, &prefix)
+	if err != nil {
+		return nil, err
+	}
+	var left []*suspect
+	for _, x := range open {
+		c := cosine(x.item.Vector, vectors[x.item.Text])
+		if c != nil {
+			x.v.Tried = append(x.v.Tried, matrix.EmbedTried{Prefix: prefix, Cosine: *c})
+		}
+		if c == nil || c.Float() < sameVector {
+			left = append(left, x)
+		}
+	}
+	return left, nil
 }
 
 func bounded(open []*suspect, most int) []*suspect {
@@ -82,16 +104,7 @@ func (s *session) prefixes() []string {
 	return out
 }
 
-// embedSuspects returns the vectors of the suspects' texts behind a prefix, by text.
-func (s *session) embedSuspects(ctx context.Context, open []*suspect, prefix *string) (map[string][]float32, error) {
-	var texts []string
-	for _, x := range open {
-		texts = append(texts, x.item.Text)
-	}
-	return s.embedTexts(ctx, texts, prefix)
-}
-
-// embedTexts embeds each different text once, in one call.
+// embedTexts embeds each different text once.
 func (s *session) embedTexts(ctx context.Context, texts []string, prefix *string) (map[string][]float32, error) {
 	out := map[string][]float32{}
 	var once []string
@@ -101,15 +114,14 @@ func (s *session) embedTexts(ctx context.Context, texts []string, prefix *string
 			once = append(once, t)
 		}
 	}
-	if len(once) == 0 {
-		return out, nil
-	}
-	r, err := s.embed(ctx, once, prefix)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range once {
-		out[t] = r.Vectors[i]
+	for some := range slices.Chunk(once, batch) {
+		r, err := s.embed(ctx, some, prefix)
+		if err != nil {
+			return nil, err
+		}
+		for i, t := range some {
+			out[t] = r.Vectors[i]
+		}
 	}
 	return out, nil
 }

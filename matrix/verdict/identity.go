@@ -49,7 +49,7 @@ func kindOf(v *matrix.EmbedSample) itemKind {
 		return itemExplained
 	case v.OtherText != "" || v.StoredAt != "":
 		return itemMoved
-	case v.OwnNearest && v.Passage.Float() >= nearVector:
+	case (v.OwnNearest || v.Among == 0) && v.Passage.Float() >= nearVector:
 		return itemNear
 	}
 	return itemOpen
@@ -169,7 +169,7 @@ func (s *sample) add(v *matrix.EmbedSample, x *facts) {
 	default:
 		s.open++
 		s.cosines = append(s.cosines, v.Passage.Float())
-		if !v.Repeats {
+		if !v.Repeats && v.Among > 0 {
 			s.differ++
 			s.among = v.Among
 			if v.OwnNearest {
