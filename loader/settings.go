@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 )
 
 // settings are those of backends.store that say where to write and under which names; how to read is no matter here.
@@ -45,9 +47,8 @@ type keyword struct {
 }
 
 const (
-	serverEncoder   = "server"
-	serverModel     = "qdrant/bm25" // the one that Culprit's own encoder does the same as
-	defaultLanguage = "english"
+	serverEncoder = "server"
+	serverModel   = "qdrant/bm25" // the one that Culprit's own encoder does the same as
 )
 
 func (k *keyword) check() error {
@@ -58,7 +59,7 @@ func (k *keyword) check() error {
 		return fmt.Errorf("backends.store.keyword.model is %q, and sparse vectors can only be made for %q: leave the model out, or fill the collection yourself", k.Model, serverModel)
 	}
 	if k.Language == "" {
-		k.Language = defaultLanguage
+		k.Language = bm25.English
 	}
 	k.Encoder, k.Model = "", "" // both give the same vectors
 	return nil

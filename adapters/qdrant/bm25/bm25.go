@@ -39,13 +39,17 @@ type Encoder struct {
 }
 
 // Languages are the languages of [New]; "none" neither leaves words out nor stems them.
-func Languages() []string { return append(slices.Sorted(maps.Keys(stemmers)), languageNone) }
+func Languages() []string { return append(slices.Sorted(maps.Keys(stemmers)), None) }
 
-const languageNone = "none"
+// Languages that others name: the one that is taken where none is named, and none at all.
+const (
+	English = "english"
+	None    = "none"
+)
 
 // New returns the encoder for one of [Languages].
 func New(name string) (*Encoder, error) {
-	if name == languageNone {
+	if name == None {
 		return &Encoder{stem: func(word string) string { return word }}, nil
 	}
 	stem, ok := stemmers[name]
