@@ -29,6 +29,7 @@ type fake struct {
 	mu     sync.Mutex // guards what follows
 	points []*qdrant.RetrievedPoint
 	calls  map[string]int
+	asked  []any // the requests, as they came
 }
 
 func newFake(t *testing.T, points int) *fake {
@@ -63,6 +64,7 @@ func (f *fake) intercept(ctx context.Context, req any, info *grpc.UnaryServerInf
 	f.mu.Lock()
 	f.calls[info.FullMethod]++
 	n := f.calls[info.FullMethod]
+	f.asked = append(f.asked, req)
 	f.mu.Unlock()
 	if f.fault != nil {
 		if err := f.fault(ctx, info.FullMethod, n); err != nil {
@@ -70,12 +72,6 @@ func (f *fake) intercept(ctx context.Context, req any, info *grpc.UnaryServerInf
 		}
 	}
 	return handle(ctx, req)
-}
-
-func (f *fake) called(method string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.calls[method]
 }
 
 func (f *fake) settings(more string) json.RawMessage {

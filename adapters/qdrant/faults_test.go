@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math"
 	"net"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,8 +187,10 @@ func TestServerThatHangs(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, 100)
 	s := f.open(t, `"page": 10`)
+	waiting := make(chan struct{}, 100)
 	f.fault = func(ctx context.Context, method string, call int) error {
 		if method != qdrant.Points_Scroll_FullMethodName || call > 3 {
+			waiting <- struct{}{}
 			<-ctx.Done() // until the client gives up
 			return status.FromContextError(ctx.Err()).Err()
 		}
@@ -209,12 +210,13 @@ func TestServerThatHangs(t *testing.T) {
 			t.Errorf("%s: %v after %v", name, err, time.Since(began))
 		}
 	}
+	for len(waiting) > 0 {
+		<-waiting
+	}
 	// Close ends what is under way.
 	ended := make(chan error, 1)
 	go func() { _, err := ask(context.Background(), s, 1); ended <- err }() //nolint:usetesting // it must end by Close alone
-	for f.called(qdrant.Points_Query_FullMethodName) < 2 {
-		runtime.Gosched()
-	}
+	<-waiting
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

@@ -63,6 +63,9 @@ func (s *store) configNotes(info *qdrant.CollectionInfo) []string {
 	if s.set.IndexedOnly && info.GetIndexedVectorsCount() < info.GetPointsCount() {
 		note("Only %d of about %d vectors are indexed, and backends.store.indexed_only leaves out the others.", info.GetIndexedVectorsCount(), info.GetPointsCount())
 	}
+	if s.shape.noExact {
+		note("The strict mode of the collection allows neither exact searches nor exact counts, so that items are counted by reading their ids.")
+	}
 	if most := s.shape.maxLimit; most > 0 {
 		note("The strict mode of the collection allows no search for more than %d items.", most)
 	}

@@ -16,6 +16,7 @@ type pages struct {
 	collection string
 	filter     *qdrant.Filter // nil: every item
 	vectors    *qdrant.WithVectorsSelector
+	bare       bool            // no payloads
 	offset     *qdrant.PointId // where the next page begins; nil: at the first item
 	last       *qdrant.PointId // the last item that was read
 	size       uint32          // of the next page
@@ -63,7 +64,7 @@ func (p *pages) scroll(ctx context.Context) (*qdrant.ScrollResponse, error) {
 	for {
 		size := p.size
 		response, err := p.store.grpc.Points().Scroll(ctx, &qdrant.ScrollPoints{
-			CollectionName: p.collection, Filter: p.filter, Offset: p.offset, Limit: &size, WithPayload: qdrant.NewWithPayload(true), WithVectors: p.vectors,
+			CollectionName: p.collection, Filter: p.filter, Offset: p.offset, Limit: &size, WithPayload: qdrant.NewWithPayload(!p.bare), WithVectors: p.vectors,
 			ReadConsistency: p.store.set.ReadConsistency.value, ShardKeySelector: p.store.set.ShardKey.selector(), Timeout: p.store.timeout(ctx),
 		})
 		if !tooLarge(err) || size == 1 {

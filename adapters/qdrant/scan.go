@@ -60,11 +60,32 @@ func (s *store) scanVectors(ctx context.Context, req adapters.ScanRequest) (*qdr
 
 // count is the exact number of items.
 func (s *store) count(ctx context.Context, collection string, filter *qdrant.Filter) (int, error) {
+	if s.shape.noExact {
+		return s.countIDs(ctx, collection, filter)
+	}
 	response, err := s.grpc.Points().Count(ctx, &qdrant.CountPoints{
 		CollectionName: collection, Filter: filter, Exact: qdrant.PtrOf(true),
 		ReadConsistency: s.set.ReadConsistency.value, ShardKeySelector: s.set.ShardKey.selector(), Timeout: s.timeout(ctx),
 	})
 	return int(response.GetResult().GetCount()), err
+}
+
+// idPage is how many ids are read at a time.
+const idPage = 10_000
+
+// countIDs counts by reading the ids, where strict mode forbids exact counts along with exact searches.
+func (s *store) countIDs(ctx context.Context, collection string, filter *qdrant.Filter) (int, error) {
+	p := s.pages(collection, qdrant.NewWithVectors(false), idPage)
+	p.filter, p.bare = filter, true
+	n := 0
+	for !p.done {
+		points, err := p.next(ctx)
+		if err != nil {
+			return 0, err
+		}
+		n += len(points)
+	}
+	return n, nil
 }
 
 // scanning is one scan.

@@ -41,6 +41,13 @@ def writing(method):
     return rpc(call)
 
 
+def asks_exactly(request):
+    fields = request.DESCRIPTOR.fields_by_name
+    if "exact" in fields:
+        return request.exact or request.DESCRIPTOR.name == "CountPoints" and not request.HasField("exact")
+    return "params" in fields and (request.params.exact or any(asks_exactly(p) for p in request.prefetch))
+
+
 class Server:
     """What the services share. api_key, where it is set, is what every call but the health check must bring."""
 
@@ -88,6 +95,8 @@ class Server:
             raise argument(
                 'Bad request: Limit exceeded %d > %d for "limit". Help: Reduce the "limit" parameter to or below %d.' % (request.limit, most, most)
             )
+        if strict.HasField("search_allow_exact") and not strict.search_allow_exact and asks_exactly(request):
+            raise argument("Bad request: Exact search disabled!. Help: Set exact=false.")
         if strict.HasField("unindexed_filtering_retrieve") and not strict.unindexed_filtering_retrieve:
             for key in filters.keys(request):
                 if key not in collection.indexes:
