@@ -48,10 +48,6 @@ func (p property) filterable() bool {
 	return p.IndexFilterable == nil || *p.IndexFilterable || p.IndexSearchable != nil && *p.IndexSearchable
 }
 
-func (p property) searchable() bool {
-	return p.isText() && (p.IndexSearchable == nil || *p.IndexSearchable)
-}
-
 // vectorIndex is a vector that a class has, under its name.
 type vectorIndex struct {
 	distance   string // the server's name
@@ -282,6 +278,17 @@ func (c *class) hasText(name string) error {
 		return invalid("class %q has no property %q: set backends.store.fields.text to one of %s", c.name, name, listed(c.textProperties()))
 	case !p.isText() || p.DataType[0] != p.kind():
 		return invalid("property %q of class %q is of type %s and holds no text: set backends.store.fields.text to one of %s", name, c.name, p.DataType[0], listed(c.textProperties()))
+	}
+	return nil
+}
+
+// searchable says whether the fields have an index for keyword search.
+func (c *class) searchable(fields []string) error {
+	for _, field := range fields {
+		name := keywordName.FindStringSubmatch(field)[1]
+		if p, _ := c.property(name); p.IndexSearchable != nil && !*p.IndexSearchable {
+			return invalid("property %q of class %q has no index for keyword search (indexSearchable): set backends.store.keyword.fields to others", name, c.name)
+		}
 	}
 	return nil
 }

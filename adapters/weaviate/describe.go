@@ -180,7 +180,7 @@ func (s *store) declaredPerItem(ctx context.Context, c *class, tenants []string)
 		counts, declared := map[string]int{}, 0
 		for _, row := range rows {
 			n, ok := groupCount([]any{row})
-			group, _ := row.(map[string]any) //nolint:errcheck // groupCount has seen that it is one
+			group, _ := row.(map[string]any)
 			by, named := group["groupedBy"].(map[string]any)
 			if !ok || !named {
 				return nil, problemf(adapters.KindPermanent, "the server groups class %q by %q without counts", c.name, field)

@@ -292,3 +292,39 @@ func TestNoFinalizerIsHeldUp(t *testing.T) {
 	}
 	t.Error("no finalizer runs")
 }
+
+// TestOnePageIsReadAhead: while visit works, the next page is read, and no more than that.
+func TestOnePageIsReadAhead(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 100)
+	s, _ := faked(t, fakeTexts(2000), func(_ *fake, _ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == objectsPath {
+			asked <- r.URL.Query().Get("after")
+		}
+		return false
+	})
+	s.set.PageSize = 10
+	visited := 0
+	stop := errors.New("enough")
+	_, err := scanAll(t.Context(), s, func(adapters.Item) error {
+		if visited++; visited > 1 {
+			return stop
+		}
+		for range 2 {
+			select {
+			case <-asked:
+			case <-time.After(10 * time.Second):
+				t.Error("the next page is not asked for while visit runs")
+			}
+		}
+		select {
+		case after := <-asked:
+			t.Errorf("a page after %q is asked for, two pages ahead", after)
+		case <-time.After(100 * time.Millisecond): // time enough for a mistake to show
+		}
+		return nil
+	})
+	if !errors.Is(err, stop) {
+		t.Errorf("%v, want the error of visit", err)
+	}
+}

@@ -3,6 +3,7 @@ package weaviate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -127,7 +128,7 @@ func TestUnreachable(t *testing.T) {
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of those that it is here to refuse
 	secure.StartTLS()
 	defer secure.Close()
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) }))
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }))
 	defer web.Close()
 	away := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusMovedPermanently))
 	defer away.Close()

@@ -80,6 +80,11 @@ func (s *store) search(ctx context.Context, req adapters.SearchRequest) (adapter
 	if r.filter, err = s.filter(c, req.Filter); err != nil {
 		return response, err
 	}
+	if req.Mode != modeDense {
+		if err := c.searchable(s.set.Keyword.Fields); err != nil {
+			return response, err
+		}
+	}
 	if req.Mode != modeKeyword {
 		if err := s.checkDimensions(ctx, c, req.Vector); err != nil {
 			return response, err

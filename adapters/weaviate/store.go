@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -64,9 +65,7 @@ func openStore(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, 
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	if err := s.connect(ctx); err != nil {
-		err = s.failure(ctx, "open", err)
-		s.Close()
-		return nil, err
+		return nil, errors.Join(s.failure(ctx, "open", err), s.Close())
 	}
 	return s, nil
 }

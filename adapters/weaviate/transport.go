@@ -40,12 +40,11 @@ const (
 var errWrite = errors.New("refused: this adapter only reads")
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	original := req.Body
+	if req.Body != nil {
+		defer req.Body.Close() // what is sent is read first, and copied
+	}
 	req = req.Clone(req.Context())
 	if err := permit(req); err != nil {
-		if original != nil {
-			original.Close()
-		}
 		return nil, err
 	}
 	if req.Method == http.MethodPost {
@@ -87,7 +86,6 @@ func permitQuery(req *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("reading a query: %w", err)
 	}
-	req.Body.Close()
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	var query struct {
 		Query         string         `json:"query"`

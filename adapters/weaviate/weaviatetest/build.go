@@ -100,7 +100,7 @@ func versionOf(module string) (string, error) {
 // compile builds the program under another name, so that path is never half of one.
 func compile(ctx context.Context, module, path string, logf func(string, ...any)) error {
 	building := fmt.Sprintf("%s.%d", path, os.Getpid())
-	defer os.Remove(building)
+	defer func() { _ = os.Remove(building) }() // it is there only where the build failed
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", building, program)
 	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=readonly -buildvcs=false")

@@ -19,7 +19,7 @@ func TestOneProcessBuilds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer file.Close()
+		t.Cleanup(func() { file.Close() })
 		files[i] = file
 	}
 	if !tryLock(files[0]) || tryLock(files[1]) {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -168,16 +167,20 @@ func environment(dir string, port []string, o Options) []string {
 
 // freePorts returns ports that nobody listens on, all of them at once.
 func freePorts(n int) ([]string, error) {
-	var ports []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, strconv.Itoa(l.Addr().(*net.TCPAddr).Port)) //nolint:forcetypeassert // a TCP listener has a TCP address
+	if n == 0 {
+		return nil, nil
 	}
-	return ports, nil
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close() // when the others are found
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	more, err := freePorts(n - 1)
+	return append(more, port), err
 }
 
 // ready waits until the server says that it is.
@@ -191,8 +194,7 @@ func (p *process) ready(ctx context.Context) error {
 			return err
 		}
 		if resp, err := client.Do(req); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
+			if err := resp.Body.Close(); err == nil && resp.StatusCode == http.StatusOK {
 				return nil
 			}
 		}
