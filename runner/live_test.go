@@ -35,7 +35,17 @@ type liveStore interface {
 // liveStores starts both engines.
 func liveStores(t *testing.T) []liveStore {
 	t.Helper()
-	return []liveStore{liveQdrant{qdranttest.Start(t, qdranttest.Options{})}, liveWeaviate{weaviatetest.Shared(t)}}
+	return []liveStore{liveQdrant{startQdrant(t)}, liveWeaviate{startWeaviate(t)}}
+}
+
+func startQdrant(t *testing.T) *qdranttest.Server {
+	t.Helper()
+	return qdranttest.Start(t, qdranttest.Options{})
+}
+
+func startWeaviate(t *testing.T) weaviatetest.Server {
+	t.Helper()
+	return weaviatetest.Shared(t)
 }
 
 func liveRegistry(t *testing.T) *adapters.Registry {
@@ -103,12 +113,28 @@ func (liveQdrant) adapter() string { return "qdrant" }
 
 func (q liveQdrant) fill(t *testing.T, items []adapters.Item, distance string) map[string]any {
 	t.Helper()
+	return q.fillWith(t, items, distance, nil)
+}
+
+// fillThin makes a graph of the fewest edges, which every search goes through.
+func (q liveQdrant) fillThin(t *testing.T, items []adapters.Item) map[string]any {
+	t.Helper()
+	settings := q.fillWith(t, items, "cosine", &qdrantclient.HnswConfigDiff{
+		M: qdrantclient.PtrOf(uint64(4)), EfConstruct: qdrantclient.PtrOf(uint64(4)), FullScanThreshold: qdrantclient.PtrOf(uint64(1)),
+	})
+	q.server.WaitIndexed(t, settings["collection"].(string), uint64(len(items))) //nolint:forcetypeassert // it was set as one
+	settings["hnsw_ef"] = 1
+	return settings
+}
+
+func (q liveQdrant) fillWith(t *testing.T, items []adapters.Item, distance string, graph *qdrantclient.HnswConfigDiff) map[string]any {
+	t.Helper()
 	words, err := bm25.New("english")
 	if err != nil {
 		t.Fatal(err)
 	}
 	collection := qdranttest.Collection{
-		Name:   q.server.Name(t),
+		Name: q.server.Name(t), HNSW: graph, IndexAll: graph != nil,
 		Sparse: map[string]*qdrantclient.SparseVectorParams{"words": {Modifier: qdrantclient.Modifier_Idf.Enum()}},
 	}
 	settings := map[string]any{"address": q.server.Address, "collection": collection.Name, "fields": liveFields, "keyword": map[string]any{"vector": "words"}}
@@ -147,6 +173,16 @@ func (liveWeaviate) adapter() string { return "weaviate" }
 
 func (w liveWeaviate) fill(t *testing.T, items []adapters.Item, distance string) map[string]any {
 	t.Helper()
+	return w.fillWith(t, items, map[string]any{"distance": distance})
+}
+
+func (w liveWeaviate) fillThin(t *testing.T, items []adapters.Item) map[string]any {
+	t.Helper()
+	return w.fillWith(t, items, map[string]any{"distance": "cosine", "maxConnections": 4, "efConstruction": 4, "ef": 4})
+}
+
+func (w liveWeaviate) fillWith(t *testing.T, items []adapters.Item, index map[string]any) map[string]any {
+	t.Helper()
 	name := weaviatetest.ClassName(t)
 	properties := []*models.Property{
 		weaviatetest.Text("body", "word"), weaviatetest.Text("doc", "field"), weaviatetest.Text("revision", "field"), weaviatetest.Texts("groups", "field"),
@@ -161,7 +197,9 @@ func (w liveWeaviate) fill(t *testing.T, items []adapters.Item, distance string)
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		properties = append(properties, weaviatetest.Text(field, "field"))
 	}
-	w.server.Create(t, weaviatetest.Unnamed(name, distance, properties...))
+	class := weaviatetest.Unnamed(name, "", properties...)
+	class.VectorIndexConfig = index
+	w.server.Create(t, class)
 	var objects []*models.Object
 	for i := range items {
 		item := &items[i]

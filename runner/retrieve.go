@@ -141,11 +141,37 @@ func (r *caseRun) ask(ctx context.Context, s search, out *matrix.Retrieval) (ada
 			out.QueryPrefix = *s.prefix
 		}
 	}
-	response, err := r.store.Search(ctx, req)
+	response, err := r.searchAsProduction(ctx, s, req, out.K)
 	if err == nil && response.Received != "" {
 		out.QueryEffective = response.Received
 	}
 	return response, err
+}
+
+// searchAsProduction makes production's own request, of k items, and lets what ranks below them follow. A live engine looks
+// further the more it is asked for: an approximate graph is walked wider and more is fused, so that the first k of a long
+// ranking are not what production gets.
+func (r *caseRun) searchAsProduction(ctx context.Context, s search, req adapters.SearchRequest, k int) (adapters.SearchResponse, error) {
+	if s.cell != matrix.CellC || req.Limit <= k || r.store.Capabilities().Local {
+		return r.store.Search(ctx, req)
+	}
+	deep := req
+	req.Limit = k
+	response, err := r.store.Search(ctx, req)
+	if err != nil || len(response.Hits) < k {
+		return response, err
+	}
+	below, err := r.store.Search(ctx, deep)
+	if err != nil {
+		return response, err
+	}
+	for _, h := range below.Hits {
+		if !slices.ContainsFunc(response.Hits[:k], func(first adapters.Hit) bool { return first.ID == h.ID }) {
+			response.Hits = append(response.Hits, h)
+		}
+	}
+	response.Hits, response.Cap = response.Hits[:min(len(response.Hits), deep.Limit)], below.Cap
+	return response, nil
 }
 
 // queryVector embeds a query once for the case, however many probes use it.

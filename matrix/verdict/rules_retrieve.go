@@ -131,10 +131,19 @@ func (x *facts) refusedBy(cell matrix.CellID, rank int) []string {
 	return out
 }
 
-// approximated reports whether an exact search may rank the gold better. One that has a rank among vectors alone is not
-// missed: exactness can only bring more items ahead of it.
+// approximated reports whether an exact search may rank the gold better. One that has a rank among vectors alone, behind what
+// scores as well, is not missed: exactness can only bring more items ahead of it.
 func approximated(x *facts, g *goldState) bool {
-	return !x.keyword() && !x.search.Exact && (g.place.BySpan == 0 || x.search.Mode == matrix.ModeHybrid)
+	return !x.keyword() && !x.search.Exact && (g.place.BySpan == 0 || x.search.Mode == matrix.ModeHybrid || x.misplaced(g.place.BySpan))
+}
+
+// misplaced reports whether an item below the cutoff scores better than one that is passed on: the search for the first k did
+// not see it, and a longer one did.
+func (x *facts) misplaced(rank int) bool {
+	mine := x.search.Candidates[rank-1].Score
+	return rank > x.search.K && mine != nil && slices.ContainsFunc(x.search.PassedOn(), func(h matrix.Hit) bool {
+		return h.Score != nil && (mine.Float() > h.Score.Float()) != x.search.LowerIsBetter && mine.Float() != h.Score.Float()
+	})
 }
 
 func rankOrAbsent(rank int) string {

@@ -70,7 +70,7 @@ func TestQuery(t *testing.T) {
 	if len(indices) != 2 || !slices.IsSorted(indices) || !slices.Equal(values, []float32{1, 1}) {
 		t.Errorf("%v, %v", indices, values)
 	}
-	none, err := New(languageNone)
+	none, err := New("none")
 	if err != nil {
 		t.Fatal(err)
 	}

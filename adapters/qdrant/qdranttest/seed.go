@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -26,6 +27,7 @@ type Collection struct {
 	Shards   uint32
 	Strict   *qdrant.StrictModeConfig
 	HNSW     *qdrant.HnswConfigDiff
+	IndexAll bool // build the graph of every segment, however small
 }
 
 // batch is how many points are sent at once.
@@ -95,6 +97,10 @@ func (s *Server) Create(tb testing.TB, c Collection) {
 	} else {
 		request.VectorsConfig = qdrant.NewVectorsConfigMap(c.Vectors)
 	}
+	if c.IndexAll {
+		one := uint64(1)
+		request.OptimizersConfig = &qdrant.OptimizersConfigDiff{IndexingThreshold: &one} // kilobytes
+	}
 	if c.Shards > 0 {
 		request.ShardNumber = &c.Shards
 	}
@@ -142,6 +148,24 @@ func (s *Server) Upsert(tb testing.TB, collection string, points ...*qdrant.Poin
 			}
 		}
 		return nil
+	})
+}
+
+// WaitIndexed waits until n vectors of a collection are in a graph. A server builds it behind the writes.
+func (s *Server) WaitIndexed(tb testing.TB, collection string, n uint64) {
+	tb.Helper()
+	s.with(tb, func(client *qdrant.Client) error {
+		var last *qdrant.CollectionInfo
+		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(50 * time.Millisecond) { // the server tells nobody
+			info, err := client.GetCollectionInfo(tb.Context(), collection)
+			if err != nil {
+				return err
+			}
+			if last = info; info.GetStatus() == qdrant.CollectionStatus_Green && info.GetIndexedVectorsCount() >= n {
+				return nil
+			}
+		}
+		return fmt.Errorf("collection %q is %s with %d vectors indexed, want %d", collection, last.GetStatus(), last.GetIndexedVectorsCount(), n)
 	})
 }
 
