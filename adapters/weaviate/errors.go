@@ -91,7 +91,7 @@ func (s *store) network(err error) (kind adapters.Kind, advice string) {
 		return adapters.KindInvalid, "the certificate cannot be verified: name its authority in backends.store.tls.ca_file"
 	case errors.As(err, &alert):
 		return adapters.KindInvalid, "the TLS handshake was refused: check backends.store.tls"
-	case strings.Contains(text, "malformed HTTP"):
+	case strings.Contains(text, "malformed HTTP"), strings.Contains(text, "readLoopPeekFailLocked: %!w(<nil>)"): // the other side spoke first
 		return adapters.KindInvalid, address + ": this is no HTTP, perhaps the gRPC port, or one that wants backends.store.tls"
 	case errors.As(err, &dns):
 		if dns.IsNotFound {

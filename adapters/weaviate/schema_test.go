@@ -44,7 +44,7 @@ func TestSchemaAndSettingsAgree(t *testing.T) {
 		{`"tenants": ["acme"], "tenant_field": "owner"`, ""},
 		{`"fields": {"text": "body", "source": "doc_id", "indexed_at": "at"}`, ""},
 		{`"page_size": 10000`, ""},
-		{`"adress": "x"`, "adress"},
+		{`"colour": "x"`, "colour"},
 		{`"address": "https://localhost"`, "address"},
 		{`"address": "localhost"`, "address"},
 		{`"collection": "my-docs"`, "collection"},

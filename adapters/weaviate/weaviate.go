@@ -1,4 +1,4 @@
-// Package weaviate is the adapter that reads a Weaviate server, from 1.25 on. It never writes: what is no read is refused in
+// Package weaviate is the adapter that reads a Weaviate server; it is tested with 1.35.2. It never writes: what is no read is refused in
 // the HTTP transport, before it leaves the process.
 //
 // Start from [Factory]; the JSON Schema of the settings, next to this file, describes them all. Everything goes over HTTP: the

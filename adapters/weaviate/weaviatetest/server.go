@@ -97,9 +97,9 @@ func start(ctx context.Context, logf func(string, ...any), o Options) (*process,
 	}
 }
 
-// guard runs a server that is killed when the other end of file 3 is closed, as it is when the tests' process ends in any
+// guard runs a server that is killed, and its folder $0 removed, when the other end of file 3 is closed, as it is when the tests' process ends in any
 // way. A line read from it means that the server was stopped in the ordinary way.
-const guard = `(read -r _ <&3 || kill -9 $$) </dev/null >/dev/null 2>&1 & exec 3<&-; exec "$@"`
+const guard = `(read -r _ <&3 || { kill -9 $$; rm -rf "$0"; }) </dev/null >/dev/null 2>&1 & exec 3<&-; exec "$@"`
 
 func launch(program string, o Options) (_ *process, err error) {
 	dir, err := os.MkdirTemp("", "culprit-weaviate-")
@@ -125,7 +125,7 @@ func launch(program string, o Options) (_ *process, err error) {
 		return nil, err
 	}
 	defer held.Close()
-	cmd := exec.Command("sh", "-c", guard, "weaviate", program, "--host", "127.0.0.1", "--port", port[0], "--scheme", "http")
+	cmd := exec.Command("sh", "-c", guard, dir, program, "--host", "127.0.0.1", "--port", port[0], "--scheme", "http")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
 	cmd.ExtraFiles = []*os.File{held}
 	cmd.Env = environment(dir, port, o)

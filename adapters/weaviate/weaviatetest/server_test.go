@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -60,4 +61,28 @@ func TestNothingIsLeft(t *testing.T) {
 	if _, err := os.Stat(p.dir); !os.IsNotExist(err) {
 		t.Errorf("its folder is still there: %v", err)
 	}
+}
+
+// TestServerEndsWithItsProcess: a tests' process that is killed closes its end of the pipe, and no more.
+func TestServerEndsWithItsProcess(t *testing.T) {
+	t.Parallel()
+	SkipShort(t)
+	p, err := start(t.Context(), t.Logf, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.life.Close()
+	select {
+	case <-p.exit:
+	case <-time.After(20 * time.Second):
+		t.Error("the server goes on")
+		_ = p.cmd.Process.Kill()
+	}
+	for range 200 {
+		if _, err := os.Stat(p.dir); os.IsNotExist(err) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond) // nobody tells when it is gone
+	}
+	t.Errorf("the folder %s is left", p.dir)
 }
