@@ -54,10 +54,15 @@ func (s *store) configNotes(info *qdrant.CollectionInfo) []string {
 	if dense.GetDistance() == qdrant.Distance_Cosine && dense.GetDatatype() == qdrant.Datatype_Uint8 {
 		note("The vectors are kept as whole numbers from 0 to 255, so that a stored vector says little about the model that made it.")
 	}
-	if k := s.set.Keyword; k != nil && config.GetParams().GetSparseVectorsConfig().GetMap()[k.Vector].GetModifier() != qdrant.Modifier_Idf {
+	shards := config.GetParams().GetShardNumber()
+	idf := s.set.Keyword != nil && config.GetParams().GetSparseVectorsConfig().GetMap()[s.set.Keyword.Vector].GetModifier() == qdrant.Modifier_Idf
+	if idf && shards > 1 {
+		note("The collection has %d shards, each of which counts for itself how rare a word is, so that equal texts may have different scores in keyword search.", shards)
+	}
+	if k := s.set.Keyword; k != nil && !idf {
 		note("The sparse vector %q has no modifier \"idf\", so that in keyword search a rare word counts no more than a frequent one.", k.Vector)
 	}
-	if shards := config.GetParams().GetShardNumber(); shards > 1 {
+	if shards > 1 {
 		note("The collection has %d shards, so that a dense search that is not exact may return too few items from a limit of %d on.", shards, undersampled)
 	}
 	if s.set.IndexedOnly && info.GetIndexedVectorsCount() < info.GetPointsCount() {

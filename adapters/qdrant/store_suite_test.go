@@ -33,8 +33,9 @@ type variant struct {
 	server   qdranttest.Options
 	distance qdrant.Distance
 	vector   string
-	numbers  bool // some ids are numbers
-	indexed  bool // the fields that are filtered and counted by have an index
+	shards   uint32 // 0: one
+	numbers  bool   // some ids are numbers
+	indexed  bool   // the fields that are filtered and counted by have an index
 	settings string
 	harness  adaptertest.StoreHarness
 }
@@ -57,8 +58,8 @@ func TestStoreSuite(t *testing.T) {
 			settings: `"vector": "dense", "keyword": {"vector": "bm25", "encoder": "server"}, "page": 50`,
 			harness:  adaptertest.StoreHarness{Capabilities: everything, Distance: "dot", FusionMoves: true},
 		},
-		"named cosine, dbsf": {
-			distance: qdrant.Distance_Cosine, vector: "dense",
+		"named cosine, dbsf, shards": { // the engine server has one shard whatever it is asked for
+			distance: qdrant.Distance_Cosine, vector: "dense", shards: 3,
 			settings: `"vector": "dense", "keyword": {"vector": "bm25"}, "hybrid": {"fusion": "dbsf"}`,
 			harness:  adaptertest.StoreHarness{Capabilities: everything, Distance: "cosine", UnitVectors: true, FusionMoves: true},
 		},
@@ -151,11 +152,15 @@ func (f *filled) others(items []adapters.Item) {
 
 // fill makes a collection of the items that belong to the main one.
 func (f *filled) fill(items []adapters.Item) string {
+	modifier := qdrant.Modifier_Idf
+	if f.shards > 0 { // each shard counts for itself how rare a word is, so that equal texts would score differently
+		modifier = qdrant.Modifier_None
+	}
 	c := qdranttest.Collection{
 		Name:     f.server.Name(f.t),
 		Vectors:  map[string]*qdrant.VectorParams{f.vector: {Size: 24, Distance: f.distance}},
-		Sparse:   map[string]*qdrant.SparseVectorParams{"bm25": {Modifier: qdrant.Modifier_Idf.Enum()}},
-		Metadata: map[string]any{"embedding_model": declaredModel},
+		Sparse:   map[string]*qdrant.SparseVectorParams{"bm25": {Modifier: &modifier}},
+		Metadata: map[string]any{"embedding_model": declaredModel}, Shards: f.shards,
 	}
 	if f.indexed {
 		c.Indexes = map[string]qdrant.FieldType{
