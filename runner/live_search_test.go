@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	qdrantclient "github.com/qdrant/go-client/qdrant"
+	"github.com/weaviate/weaviate/entities/models"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -225,6 +226,31 @@ func TestOpenFilterInLiveStores(t *testing.T) {
 			rest := "  generator: {adapter: embedded, prefers: best}\npipeline: {search: {mode: keyword, k: 1, filter: {kind: code}}}" +
 				strings.Replace(harbour("What is the gate code of the pier?", "4471"), "as: {tenant: north}, ", "", 1)
 			expectLive(t, onLive(t, live, settings, rest), "retrieve/filter-ignored")
+		})
+	}
+}
+
+// TestWordsOfAGroupLeak: a property of groups that is split into words lets "team-a" see what is for "team-b", in production as
+// here. With filter: checked the adapter looks again, as an application may.
+func TestWordsOfAGroupLeak(t *testing.T) {
+	t.Parallel()
+	live := liveWeaviate{startWeaviate(t)}
+	for filter, want := range map[string]string{"server": "access/leak", "checked": "pass"} {
+		t.Run(filter, func(t *testing.T) {
+			settings := live.fillWith(t, []adapters.Item{
+				{ID: "1", Source: "gold", Text: "The gate code of the north pier is 4471.", Access: []string{"team-a"}},
+				{ID: "2", Text: "The gate code of the south pier is on the board.", Access: []string{"team-b"}},
+			}, func(class *models.Class) {
+				for _, p := range class.Properties {
+					if p.Name == "groups" {
+						p.Tokenization = "word"
+					}
+				}
+			})
+			settings["filter"] = filter
+			rest := "  generator: {adapter: embedded, prefers: best}\npipeline: {search: {mode: keyword, k: 2, filter: {access: \"{{as.groups}}\"}}}" +
+				strings.Replace(harbour("What is the gate code of the north pier?", "4471"), "as: {tenant: north}", "as: {groups: [team-a]}", 1)
+			expectLive(t, onLive(t, live, settings, rest), want)
 		})
 	}
 }

@@ -173,15 +173,17 @@ func (liveWeaviate) adapter() string { return "weaviate" }
 
 func (w liveWeaviate) fill(t *testing.T, items []adapters.Item, distance string) map[string]any {
 	t.Helper()
-	return w.fillWith(t, items, map[string]any{"distance": distance})
+	return w.fillWith(t, items, func(class *models.Class) { class.VectorIndexConfig = map[string]any{"distance": distance} })
 }
 
 func (w liveWeaviate) fillThin(t *testing.T, items []adapters.Item) map[string]any {
 	t.Helper()
-	return w.fillWith(t, items, map[string]any{"distance": "cosine", "maxConnections": 4, "efConstruction": 4, "ef": 4})
+	return w.fillWith(t, items, func(class *models.Class) {
+		class.VectorIndexConfig = map[string]any{"distance": "cosine", "maxConnections": 4, "efConstruction": 4, "ef": 4}
+	})
 }
 
-func (w liveWeaviate) fillWith(t *testing.T, items []adapters.Item, index map[string]any) map[string]any {
+func (w liveWeaviate) fillWith(t *testing.T, items []adapters.Item, change func(*models.Class)) map[string]any {
 	t.Helper()
 	name := weaviatetest.ClassName(t)
 	properties := []*models.Property{
@@ -198,7 +200,7 @@ func (w liveWeaviate) fillWith(t *testing.T, items []adapters.Item, index map[st
 		properties = append(properties, weaviatetest.Text(field, "field"))
 	}
 	class := weaviatetest.Unnamed(name, "", properties...)
-	class.VectorIndexConfig = index
+	change(class)
 	w.server.Create(t, class)
 	var objects []*models.Object
 	for i := range items {

@@ -122,6 +122,7 @@ func (s *session) lookElsewhere(ctx context.Context, wanted *searchParty) error 
 		return nil
 	}
 	left := most
+	var textless []string
 	for _, collection := range s.storeInfo.Collections {
 		if collection == s.storeInfo.Collection {
 			continue
@@ -139,10 +140,15 @@ func (s *session) lookElsewhere(ctx context.Context, wanted *searchParty) error 
 		case errors.Is(err, errEnough):
 			s.warn(fmt.Sprintf("evidence that is missing was looked for in %d items of other collections, and not further: raise checks.elsewhere", most))
 			return nil
+		case errors.Is(err, adapters.ErrInvalid): // its items have other fields
+			textless = append(textless, collection)
 		case err != nil && !errors.Is(err, adapters.ErrUnsupported) && !errors.Is(err, adapters.ErrNotFound) && !errors.Is(err, adapters.ErrUnauthorised):
 			// An unreadable neighbour says nothing about the searched collection; the evidence stays "missing" there.
 			s.warn(fmt.Sprintf("collection %q could not be scanned: %v", collection, err))
 		}
+	}
+	if len(textless) > 0 {
+		s.warn(fmt.Sprintf("evidence that is missing was not looked for in %d other collections that lack the field of backends.store.fields.text, such as %q", len(textless), textless[0]))
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (s *store) exhaust(ctx context.Context, r ranking, tenant string) (part, er
 		best = best[:min(len(best), r.Limit)]
 	}
 	err := s.walk(ctx, r.class, tenant, true, func(o object) error {
-		if o.vector == nil || only != nil && !only[o.id] || !s.admits(r.filter, o) {
+		if o.vector == nil || only != nil && !only[o.id] || !s.admits(r.filter.every, o) {
 			return nil
 		}
 		if len(o.vector) != len(r.Vector) {

@@ -14,15 +14,17 @@ import (
 )
 
 // filter is a list of conditions, split into who answers what. The server narrows down as far as its answer is sure to hold
-// every item that is admitted; each item that comes back is then asked again here. What the server answers alone is too
-// much (Equal on words holds where all words occur) or wrong (NotEqual after updates).
+// every item that is admitted. With the setting "checked" each item that comes back is then asked again here, as what the server
+// admits may be too much (a value that is tokenized holds where its words occur); else that is left as production gets it.
+// What is excluded is always asked for here, since NotEqual is wrong after updates.
 type filter struct {
 	tenant  []adapters.Condition // on the tenant
-	others  []adapters.Condition
-	where   []string // for the server
-	nothing bool     // no item can be admitted
-	wide    bool     // the server may return items that are not admitted
-	reads   []string // the properties that are needed to answer
+	every   []adapters.Condition // all others
+	others  []adapters.Condition // those that are asked again of what the server returns
+	where   []string             // for the server
+	nothing bool                 // no item can be admitted
+	wide    bool                 // the server may return items that are not admitted
+	reads   []string             // the properties that are needed to answer
 }
 
 // Fields of a condition that are no metadata.
@@ -44,7 +46,7 @@ func (s *store) filter(c *class, conditions []adapters.Condition) (filter, error
 			f.nothing = f.nothing || !cond.Not
 			continue
 		}
-		f.others = append(f.others, cond)
+		f.every, f.others = append(f.every, cond), append(f.others, cond)
 		if cond.Field == fieldID {
 			f.ids(cond)
 			continue
@@ -63,10 +65,20 @@ func (s *store) filter(c *class, conditions []adapters.Condition) (filter, error
 			f.wide = true
 			continue
 		}
+		wide, asked := f.wide, len(f.where)
 		f.narrow(c, p, cond, asText(cond.Field))
+		if s.set.Filter == filterServer && len(f.where) > asked {
+			f.wide, f.others = wide, f.others[:len(f.others)-1]
+		}
 	}
 	return f, nil
 }
+
+// Who decides what a condition admits.
+const (
+	filterServer  = "server"
+	filterChecked = "checked"
+)
 
 // propertyOf returns the property that a condition's field is read from; "" is none.
 func (s *store) propertyOf(field string) string {
@@ -201,9 +213,9 @@ func (f *filter) narrowTyped(p property, wanted []string) {
 	}
 }
 
-// admits is the meaning of the conditions on everything but the tenant.
-func (s *store) admits(f filter, o object) bool {
-	for _, cond := range f.others {
+// admits is the meaning of conditions on everything but the tenant.
+func (s *store) admits(conditions []adapters.Condition, o object) bool {
+	for _, cond := range conditions {
 		values := []value{{o.id, false}}
 		if cond.Field != fieldID {
 			values = valuesOf(o.props[s.propertyOf(cond.Field)])

@@ -97,7 +97,13 @@ func TestFiltersByWords(t *testing.T) {
 		objects = append(objects, weaviatetest.Object(class, weaviatetest.ID(n), map[string]any{"body": "x", "status": status}, []float32{200, float32(n)}))
 	}
 	server.Insert(t, objects...)
-	s := opened(t, server, on(server, class))
+	asServed, err := opened(t, server, on(server, class)).Search(t.Context(), adapters.SearchRequest{
+		Mode: modeDense, Vector: []float32{1, 0}, Limit: 5, Filter: []adapters.Condition{{Field: "status", AnyOf: []string{"draft final"}}},
+	})
+	if err != nil || len(asServed.Hits) != 5 || asServed.Hits[0].ID != weaviatetest.ID(0) {
+		t.Errorf("as the server filters: %+v, %v; want what production gets", asServed.Hits, err)
+	}
+	s := opened(t, server, on(server, class).with(settings{"filter": filterChecked}))
 	for _, filter := range []adapters.Condition{
 		{Field: "status", AnyOf: []string{"draft final"}},
 		{Field: "status", AnyOf: []string{"final draft"}, Not: true},

@@ -215,7 +215,7 @@ func (s *store) keep(r ranking, rows []scored) []scored {
 	seen := map[string]bool{}
 	var kept []scored
 	for _, row := range rows {
-		if seen[row.id] || only != nil && !only[row.id] || !s.admits(r.filter, row.object) {
+		if seen[row.id] || only != nil && !only[row.id] || !s.admits(r.filter.others, row.object) {
 			continue
 		}
 		seen[row.id] = true

@@ -29,6 +29,7 @@ type storeSettings struct {
 	Consistency string          `json:"consistency"`
 	Tenants     []string        `json:"tenants"`
 	TenantField string          `json:"tenant_field"`
+	Filter      string          `json:"filter"`
 	Fields      fieldSettings   `json:"fields"`
 	PageSize    int             `json:"page_size"`
 }
@@ -101,6 +102,7 @@ func readSettings(raw json.RawMessage) (storeSettings, error) {
 		Keyword:     keywordSettings{Operator: operatorOr},
 		Hybrid:      hybridSettings{Alpha: 0.75, Fusion: fusionRelative, Candidates: 100},
 		TenantField: "tenant",
+		Filter:      filterServer,
 		Fields:      fieldSettings{Text: "text"},
 		PageSize:    500,
 	}
@@ -143,6 +145,8 @@ func (s *storeSettings) check() error {
 		return fmt.Errorf("setting \"hybrid.alpha\" is %v and must be from 0 (keywords alone) to 1 (vectors alone)", s.Hybrid.Alpha)
 	case s.Hybrid.Candidates < 1:
 		return fmt.Errorf("setting \"hybrid.candidates\" is %d and must be at least 1", s.Hybrid.Candidates)
+	case !slices.Contains([]string{filterServer, filterChecked}, s.Filter):
+		return fmt.Errorf("setting \"filter\": %q is none of %s, %s", s.Filter, filterServer, filterChecked)
 	case !slices.Contains([]string{"", "ONE", "QUORUM", "ALL"}, s.Consistency):
 		return fmt.Errorf("setting \"consistency\": %q is none of ONE, QUORUM, ALL", s.Consistency)
 	case s.TenantField == "":

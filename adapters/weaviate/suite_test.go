@@ -16,21 +16,21 @@ import (
 
 // suiteKind is a kind of class that passes the suite.
 type suiteKind struct {
-	name, distance, vector string
-	class                  func(name string) *models.Class
-	score                  func(float64) float64
-	lower                  bool
+	name, distance, vector, filter string
+	class                          func(name string) *models.Class
+	score                          func(float64) float64
+	lower                          bool
 }
 
 var suiteKinds = []suiteKind{
-	{name: "cosine, a vector without a name, fields as tokens", distance: "cosine", class: func(name string) *models.Class {
+	{name: "cosine, a vector without a name, fields as tokens", distance: "cosine", filter: filterServer, class: func(name string) *models.Class {
 		return weaviatetest.Unnamed(name, "cosine", properties("field")...)
 	}},
-	{name: "dot, a vector with a name, words as tokens", distance: "dot", vector: "title", class: func(name string) *models.Class {
+	{name: "dot, a vector with a name, words as tokens", distance: "dot", vector: "title", filter: filterChecked, class: func(name string) *models.Class {
 		return weaviatetest.Named(name, map[string]string{"title": "dot", "other": "cosine"}, properties("word")...)
 	}},
 	{
-		name: "euclid", distance: "euclid", lower: true, score: func(x float64) float64 { return x * x },
+		name: "euclid", distance: "euclid", lower: true, filter: filterChecked, score: func(x float64) float64 { return x * x },
 		class: func(name string) *models.Class {
 			return weaviatetest.Unnamed(name, "l2-squared", properties("trigram")...)
 		},
@@ -95,7 +95,7 @@ func (f *filler) store(t *testing.T, class string) adapters.VectorStore {
 	t.Helper()
 	through := f.server
 	through.Address = f.front
-	return mustOpen(t, through, on(through, class).with(settings{"vector": f.kind.vector, "hybrid": settings{"candidates": 1000}}))
+	return mustOpen(t, through, on(through, class).with(settings{"vector": f.kind.vector, "filter": f.kind.filter, "hybrid": settings{"candidates": 1000}}))
 }
 
 // fill makes a class of its own for the corpus.

@@ -65,6 +65,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// CloseIdleConnections is what a client's method of that name calls.
+func (t *transport) CloseIdleConnections() {
+	if idle, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		idle.CloseIdleConnections()
+	}
+}
+
 // permit returns nil for a request that reads.
 func permit(req *http.Request) error {
 	path := req.URL.EscapedPath()
