@@ -12,7 +12,7 @@ import (
 // Secrets reads keys from where the settings say they are, and remembers them for a [Redactor]. Settings never hold a key
 // themselves. It is safe for concurrent use; the nil Secrets knows none.
 type Secrets struct {
-	Env func(name string) (string, bool) // nil: os.LookupEnv
+	Env func(name string) (string, bool) // an environment variable; nil: there is none
 
 	mu     sync.Mutex
 	values []string
@@ -31,11 +31,9 @@ func (s *Secrets) Read(setting, env, file, dir string) (string, error) {
 	case s == nil:
 		return "", errors.New("no keys can be read here")
 	case env != "":
-		lookup := s.Env
-		if lookup == nil {
-			lookup = os.LookupEnv
+		if s.Env != nil {
+			value, _ = s.Env(env)
 		}
-		value, _ = lookup(env)
 		if value = strings.TrimSpace(value); value == "" {
 			return "", fmt.Errorf("%s_env names the variable %q, which is not set or empty", setting, env)
 		}

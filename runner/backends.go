@@ -31,16 +31,15 @@ type backends struct {
 // error everything that was opened is closed again.
 func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool) (_ *backends, err error) {
 	b := &backends{}
-	secrets := &adapters.Secrets{}
 	defer func() {
 		if err != nil {
-			err = secrets.Redactor().Error(errors.Join(err, b.Close()))
+			err = o.Secrets.Redactor().Error(errors.Join(err, b.Close()))
 		}
 	}()
 	e := &l.Experiment
-	config := func(backend *matrix.Backend) adapters.Config { return config(backend, l, o, secrets) }
-	policy := func(l matrix.Limits, adapter string) adapters.Policy { return policy(l, adapter, secrets.Redactor()) }
-	if b.embedder, err = OpenEmbedder(ctx, l, o, secrets); err != nil {
+	config := func(backend *matrix.Backend) adapters.Config { return config(backend, l, o) }
+	policy := func(l matrix.Limits, adapter string) adapters.Policy { return policy(l, adapter, o.Secrets.Redactor()) }
+	if b.embedder, err = OpenEmbedder(ctx, l, o); err != nil {
 		return nil, err
 	}
 	if b.embedder != nil {
@@ -84,22 +83,21 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 	return b, nil
 }
 
-func config(backend *matrix.Backend, l *experiments.Loaded, o Options, secrets *adapters.Secrets) adapters.Config {
-	return adapters.Config{Settings: backend.Settings, CacheDir: o.CacheDir, Dir: l.Dir, Secrets: secrets, Progress: o.Progress.storeProgress()}
+func config(backend *matrix.Backend, l *experiments.Loaded, o Options) adapters.Config {
+	return adapters.Config{Settings: backend.Settings, CacheDir: o.CacheDir, Dir: l.Dir, Secrets: o.Secrets, Progress: o.Progress.storeProgress()}
 }
 
-// OpenEmbedder opens the embedder of an experiment as a run does, with its limits; nil where it names none. Keys that it reads
-// are in secrets.
-func OpenEmbedder(ctx context.Context, l *experiments.Loaded, o Options, secrets *adapters.Secrets) (adapters.Embedder, error) {
+// OpenEmbedder opens the embedder of an experiment as a run does, with its limits; nil where it names none.
+func OpenEmbedder(ctx context.Context, l *experiments.Loaded, o Options) (adapters.Embedder, error) {
 	spec := l.Experiment.Backends.Embedder
 	if spec == nil {
 		return nil, nil
 	}
-	embedder, err := o.Registry.Embedder(ctx, spec.Adapter, config(spec, l, o, secrets))
+	embedder, err := o.Registry.Embedder(ctx, spec.Adapter, config(spec, l, o))
 	if err != nil {
 		return nil, err
 	}
-	return adapters.WrapEmbedder(embedder, policy(l.Experiment.Limits, spec.Adapter, secrets.Redactor())), nil
+	return adapters.WrapEmbedder(embedder, policy(l.Experiment.Limits, spec.Adapter, o.Secrets.Redactor())), nil
 }
 
 // policy turns the experiment's limits into a fresh policy: each backend has a rate and slots of its own.

@@ -213,7 +213,7 @@ func TestOpenFilterInLiveStores(t *testing.T) {
 				}, "cosine")
 				settings["address"] = live.gateway(t, test.drops)
 				rest := "  generator: {adapter: embedded, prefers: best}\npipeline: {search: {mode: keyword, k: 2, filter: {tenant: \"{{as.tenant}}\"}}}" +
-					strings.Replace(harbour("What is the gate code of the north pier?", "4471"), "as: {tenant: north}", "as: {tenant: north}", 1)
+					harbour("What is the gate code of the north pier?", "4471")
 				expectLive(t, onLive(t, live, settings, rest), test.want)
 			})
 		}

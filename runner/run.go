@@ -19,11 +19,12 @@ import (
 // Options are what a run needs besides the experiment.
 type Options struct {
 	Registry *adapters.Registry
-	Out      string           // folder of the results
-	CacheDir string           // folder for what can be made again
-	Now      func() time.Time // nil: time.Now
-	Progress *Progress        // nil: none
-	Drain    <-chan struct{}  // closed: no new case is started; nil: never
+	Out      string            // folder of the results
+	CacheDir string            // folder for what can be made again
+	Secrets  *adapters.Secrets // where backends read their keys; nil: they have none
+	Now      func() time.Time  // nil: time.Now
+	Progress *Progress         // nil: none
+	Drain    <-chan struct{}   // closed: no new case is started; nil: never
 	// ExitCode says with which code the command ends where an error ends the run, for the summary that is kept; nil: the code
 	// of the cases that were judged.
 	ExitCode func(error) int

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/loader"
 	"github.com/culprit-rag/culprit/runner"
@@ -68,11 +67,11 @@ func (a *app) fill(ctx context.Context, o loadOptions) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(ctx, interruptSignals()...)
 	defer stop()
-	secrets := &adapters.Secrets{}
+	secrets := a.secrets()
 	progress := a.progress()
 	show := progress.runner()
 	defer progress.clear()
-	embedder, err := runner.OpenEmbedder(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache}, secrets)
+	embedder, err := runner.OpenEmbedder(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Secrets: secrets})
 	if err != nil {
 		return secrets.Redactor().Error(err)
 	}

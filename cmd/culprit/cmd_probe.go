@@ -61,7 +61,7 @@ func (a *app) probe(ctx context.Context, o probeOptions) error {
 	progress := a.progress()
 	ctx, drain, stop := interrupts(ctx, func() {})
 	defer stop()
-	probe, err := runner.Probe(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Drain: drain, Progress: progress.runner()})
+	probe, err := runner.Probe(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Secrets: a.secrets(), Drain: drain, Progress: progress.runner()})
 	progress.clear()
 	switch {
 	case ctx.Err() != nil:

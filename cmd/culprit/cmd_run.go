@@ -75,7 +75,7 @@ func (a *app) run(ctx context.Context, o runOptions) error {
 	})
 	defer stop()
 	summary, err := runner.Run(ctx, loaded, runner.Options{
-		Registry: a.registry, Out: o.results, CacheDir: cache, Drain: drain, Progress: progress.runner(),
+		Registry: a.registry, Out: o.results, CacheDir: cache, Secrets: a.secrets(), Drain: drain, Progress: progress.runner(),
 		ExitCode: func(err error) int {
 			if ctx.Err() != nil {
 				return exitInterrupted

@@ -83,7 +83,7 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, interruptSignals()...) // there is nothing to keep, so the first one cancels
 	defer stop()
 	progress := a.progress()
-	points, err := runner.Sweep(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Progress: progress.runner()}, grid)
+	points, err := runner.Sweep(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Secrets: a.secrets(), Progress: progress.runner()}, grid)
 	progress.clear()
 	if ctx.Err() != nil {
 		return stopped{"cancelled; a sweep keeps nothing", context.Canceled}

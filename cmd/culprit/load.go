@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/results/report"
 )
@@ -56,6 +57,14 @@ func completions(names, about []string) []cobra.Completion {
 
 func (a *app) options(l loading) experiments.Options {
 	return experiments.Options{Schemas: a.registry.Schemas(), Profile: l.profile, Set: l.set, AllowOutside: l.outside}
+}
+
+// secrets reads the keys of backends from the environment that the program was given.
+func (a *app) secrets() *adapters.Secrets {
+	return &adapters.Secrets{Env: func(name string) (string, bool) {
+		value := a.env(name)
+		return value, value != ""
+	}}
 }
 
 // load reads an experiment and tells of its warnings.
