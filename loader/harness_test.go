@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"maps"
 	"slices"
 	"strings"
@@ -85,7 +86,7 @@ func (s store) job(t *testing.T, docs adapters.Documents, overrides ...map[strin
 		t.Fatal(err)
 	}
 	return Job{
-		Adapter: s.adapter, Settings: text, Dir: t.TempDir(), Secrets: &adapters.Secrets{}, Documents: docs,
+		Adapter: s.adapter, Settings: text, Dir: t.TempDir(), Secrets: &adapters.Secrets{Env: os.LookupEnv}, Documents: docs,
 		Embedder: openEmbedder(t, `{"model": "hashing", "dimensions": 64, "passage_prefix": "passage: ", "query_prefix": "query: "}`),
 	}
 }

@@ -38,9 +38,9 @@ func openQdrant(at *settings, timeout time.Duration, more ...grpc.DialOption) (t
 		host = "[" + host + "]" // the client puts host and port together as they are
 	}
 	client, err := qdrant.NewClient(&qdrant.Config{
-		Host: host, Port: port, APIKey: at.key, UseTLS: at.tls != nil, TLSConfig: at.tls, PoolSize: 1, SkipCompatibilityCheck: true,
+		Host: host, Port: port, UseTLS: at.tls != nil, TLSConfig: at.tls, PoolSize: 1, SkipCompatibilityCheck: true,
 		GrpcOptions: append([]grpc.DialOption{
-			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxQdrantMessage)), grpc.WithChainUnaryInterceptor(prepare(timeout, at.token)),
+			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxQdrantMessage)), grpc.WithChainUnaryInterceptor(prepare(timeout, at.key, at.token)),
 		}, more...),
 	})
 	if err != nil {
@@ -56,10 +56,13 @@ func openQdrant(at *settings, timeout time.Duration, more ...grpc.DialOption) (t
 	return q, nil
 }
 
-// prepare bounds each call and adds the token. It is chained, for the client keeps its key in an interceptor that another one
-// would replace.
-func prepare(timeout time.Duration, token string) grpc.UnaryClientInterceptor {
+// prepare bounds each call and adds the key and the token. The client would add the key by itself, and write a warning of its
+// own to standard error.
+func prepare(timeout time.Duration, key, token string) grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+		if key != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "api-key", key)
+		}
 		if token != "" {
 			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 		}
