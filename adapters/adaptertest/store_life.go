@@ -134,6 +134,12 @@ func (s *storeSuite) concurrent(t *testing.T, store adapters.VectorStore) {
 						t.Errorf("scan: %d items, %v", visited, err)
 					}
 				}
+				if (worker+round)%4 == 1 {
+					info, err := store.Describe(t.Context())
+					if err != nil || info.Count != len(s.main) {
+						t.Errorf("describe: %d items, %v", info.Count, err)
+					}
+				}
 				for mode, first := range want {
 					response, err := store.Search(t.Context(), s.request(mode))
 					if err != nil || !slices.Equal(ids(response.Hits), first) {

@@ -43,7 +43,7 @@ func (s *store) describe(ctx context.Context) (adapters.StoreInfo, error) {
 	index := c.index(s.set.Vector)
 	declared := c.declared()
 	info := adapters.StoreInfo{
-		Engine: Name, Version: s.version, Collection: c.name, Distance: distanceName(index.distance), VectorType: "float32",
+		Engine: Name, Version: s.told(), Collection: c.name, Distance: distanceName(index.distance), VectorType: "float32",
 		EmbedModel: index.model(), QueryPrefix: declared.QueryPrefix, PassagePrefix: declared.PassagePrefix, Revision: declared.Revision,
 		EmbedInput: c.embedInput(s.set), FingerprintMisses: fingerprintMisses,
 	}
@@ -219,8 +219,8 @@ type shardState struct {
 func (s *store) notes(ctx context.Context, c *class, list tenantList, count int) ([]string, error) {
 	var notes []string
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if release(s.version) != release(tested) {
-		add("the server is Weaviate %s; this adapter was tested with %s.", s.version, tested)
+	if version := s.told(); release(version) != release(tested) {
+		add("the server is Weaviate %s; this adapter was tested with %s.", version, tested)
 	}
 	if upperFirst(s.set.Collection) != c.name {
 		add("%q is an alias of class %q.", s.set.Collection, c.name)

@@ -147,6 +147,13 @@ func (s *store) readMeta(ctx context.Context) error {
 	return nil
 }
 
+// told returns the version that the server told last.
+func (s *store) told() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.version
+}
+
 // refresh looks the class up again, and forgets what was learnt of it before.
 func (s *store) refresh(ctx context.Context) (*class, error) {
 	c, err := s.lookUp(ctx, s.set.Collection)

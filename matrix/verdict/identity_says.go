@@ -206,10 +206,11 @@ func prefixed(before, s string) string {
 }
 
 // embedFindings reports what is odd about the vectors or their names and is not the cause. Names that differ over vectors that
-// match are no defect. A part of the index that does not match is told by the check, and not again with every case.
+// match are no defect. A part of the index that does not match is told by the check, and not again with every case; nor is
+// anything of the index as a whole told of a case that passes.
 func (w *walker) embedFindings() []string {
 	e := w.o.Store.Embed
-	if e == nil || w.keyword() {
+	if e == nil || w.keyword() || w.outcome == Pass {
 		return nil
 	}
 	var out []string
