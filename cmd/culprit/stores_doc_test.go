@@ -61,6 +61,27 @@ func TestStoreSettingsAreDocumented(t *testing.T) {
 	}
 }
 
+// TestProbedChecksAreDocumented looks for each check of a probe in docs/stores.md.
+func TestProbedChecksAreDocumented(t *testing.T) {
+	text, err := os.ReadFile(storesDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, code := invoke(t.Context(), cached(t), "probe", storesExample, "--json")
+	var probe struct{ Checks []struct{ Name string } }
+	if err := json.Unmarshal([]byte(stdout), &probe); err != nil || code != 3 {
+		t.Fatalf("exit code %d, %v\n%s", code, err, stderr)
+	}
+	if len(probe.Checks) < 12 {
+		t.Errorf("the example shows %d checks", len(probe.Checks))
+	}
+	for _, c := range probe.Checks {
+		if !strings.Contains(string(text), "\n| `"+c.Name+"` | ") {
+			t.Errorf("%s does not explain %q", storesDoc, c.Name)
+		}
+	}
+}
+
 // settingSchema is what a table shows of a schema.
 type settingSchema struct {
 	Description string            `json:"description"`

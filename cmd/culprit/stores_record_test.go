@@ -86,7 +86,9 @@ func recordGRPC(t *testing.T, address string) (*traffic, string) {
 	go func() { served <- server.Serve(listen) }()
 	t.Cleanup(func() {
 		server.Stop()
-		<-served
+		if err := <-served; err != nil {
+			t.Errorf("the recording proxy: %v", err)
+		}
 		_ = target.Close()
 	})
 	return r, listen.Addr().String()
@@ -104,7 +106,7 @@ func (frames) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 func (frames) Unmarshal(data mem.BufferSlice, v any) error {
-	*v.(*[]byte) = data.Materialize() //nolint:forcetypeassert // nothing else is received here
+	*v.(*[]byte) = data.Materialize() //nolint:forcetypeassert,misspell // nothing else is received here, and the method is called so
 	return nil
 }
 
