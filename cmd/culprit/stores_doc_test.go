@@ -76,7 +76,7 @@ func TestProbedChecksAreDocumented(t *testing.T) {
 		t.Errorf("the example shows %d checks", len(probe.Checks))
 	}
 	for _, c := range probe.Checks {
-		if !strings.Contains(string(text), "\n| `"+c.Name+"` | ") {
+		if !strings.Contains(string(text), "\n| `"+c.Name+"`") {
 			t.Errorf("%s does not explain %q", storesDoc, c.Name)
 		}
 	}
@@ -113,7 +113,11 @@ func settingRows(t *testing.T, path string, raw json.RawMessage) string {
 		}
 		says := s.Description
 		if len(s.Enum) > 0 {
-			says += " One of " + strings.Trim(fmt.Sprintf("%q", s.Enum), "[]") + "."
+			var choices []string
+			for _, choice := range s.Enum {
+				choices = append(choices, fmt.Sprintf("`%v`", choice))
+			}
+			says += " One of " + strings.ReplaceAll(strings.Join(choices, ", "), "``", "`\"\"`") + "."
 		}
 		fmt.Fprintf(&rows, "| `%s` | %s | %s |\n", path+p.name, fallback, strings.ReplaceAll(says, "|", `\|`))
 		rows.WriteString(settingRows(t, path+p.name+".", p.value))
