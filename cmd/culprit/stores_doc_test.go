@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -58,6 +60,29 @@ func TestStoreSettingsAreDocumented(t *testing.T) {
 		schema := registry.Schemas()[string(adapters.RoleStore)][name]
 		table := "\n| setting | default | what it is |\n|---|---|---|\n" + settingRows(t, "", schema) + "\n"
 		documented(t, "settings of "+name, table, nil)
+	}
+}
+
+// TestStagingExampleIsValid checks the experiment that docs/stores.md shows for a nightly job.
+func TestStagingExampleIsValid(t *testing.T) {
+	text, err := os.ReadFile(storesDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, ok := strings.Cut(string(text), "```yaml\n")
+	shown, _, closed := strings.Cut(rest, "```\n")
+	if !ok || !closed {
+		t.Fatalf("%s shows no experiment", storesDoc)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "staging.yaml")
+	one := "id: one\nquery: When?\nevidence: {required: [{source: a.md, span: from the first of May}]}\nclaims: [{id: day, any: [1 May]}]\n"
+	if err := errors.Join(os.WriteFile(file, []byte(shown), 0o600), os.Mkdir(filepath.Join(dir, "cases"), 0o700),
+		os.WriteFile(filepath.Join(dir, "cases", "one.yaml"), []byte(one), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if stdout, stderr, code := invoke(t.Context(), cached(t), "check", file); code != 0 {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 }
 

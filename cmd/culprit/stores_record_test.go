@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
 )
 
 // traffic is what went through a recording proxy: by method or path, how often and how many bytes came back.
@@ -71,7 +72,11 @@ func recordGRPC(t *testing.T, address string) (*traffic, string) {
 		if err := stream.RecvMsg(&request); err != nil {
 			return err
 		}
-		if err := target.Invoke(stream.Context(), method, &request, &response); err != nil {
+		ctx := stream.Context()
+		for _, key := range metadata.ValueFromIncomingContext(ctx, "api-key") {
+			ctx = metadata.AppendToOutgoingContext(ctx, "api-key", key)
+		}
+		if err := target.Invoke(ctx, method, &request, &response); err != nil {
 			return err
 		}
 		r.add(path.Base(method), 1, len(response))
