@@ -30,24 +30,13 @@ func (s *store) Fetch(ctx context.Context, req adapters.FetchRequest) ([]adapter
 			ids = append(ids, id)
 		}
 	}
-	for size := fetchSize; len(ids) > 0; {
-		n := min(size, len(ids))
-		response, err := s.grpc.Points().Get(ctx, &qdrant.GetPoints{
-			CollectionName: s.set.Collection, Ids: ids[:n], WithPayload: qdrant.NewWithPayload(true), WithVectors: s.withVectors(req.Vectors),
-			ReadConsistency: s.set.ReadConsistency.value, ShardKeySelector: s.set.ShardKey.selector(), Timeout: s.timeout(ctx),
-		})
-		if tooLarge(err) && n > 1 {
-			size = max(1, n/4)
-			continue
-		}
-		if err != nil {
-			return nil, s.failed(ctx, op, err)
-		}
-		for _, point := range response.GetResult() {
-			item := s.item(point, req.Vectors)
-			items[item.ID] = item
-		}
-		ids = ids[n:]
+	err := s.points(ctx, ids, s.withVectors(req.Vectors), func(point *qdrant.RetrievedPoint) bool {
+		item := s.item(point, req.Vectors)
+		items[item.ID] = item
+		return true
+	})
+	if err != nil {
+		return nil, s.failed(ctx, op, err)
 	}
 	var list []adapters.Item
 	for _, id := range parseIDs(req.IDs) {
@@ -56,4 +45,29 @@ func (s *store) Fetch(ctx context.Context, req adapters.FetchRequest) ([]adapter
 		}
 	}
 	return list, nil
+}
+
+// points gets points by id with their payload, fewer at a time where they are large, until visit says that it is enough.
+func (s *store) points(ctx context.Context, ids []*qdrant.PointId, vectors *qdrant.WithVectorsSelector, visit func(*qdrant.RetrievedPoint) bool) error {
+	for size := fetchSize; len(ids) > 0; {
+		n := min(size, len(ids))
+		response, err := s.grpc.Points().Get(ctx, &qdrant.GetPoints{
+			CollectionName: s.set.Collection, Ids: ids[:n], WithPayload: qdrant.NewWithPayload(true), WithVectors: vectors,
+			ReadConsistency: s.set.ReadConsistency.value, ShardKeySelector: s.set.ShardKey.selector(), Timeout: s.timeout(ctx),
+		})
+		if tooLarge(err) && n > 1 {
+			size = max(1, n/4)
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, point := range response.GetResult() {
+			if !visit(point) {
+				return nil
+			}
+		}
+		ids = ids[n:]
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package qdrant
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -16,12 +17,13 @@ import (
 )
 
 // The sample of a fingerprint: so many items from the first id on, and in larger collections so many from each of three
-// other places.
+// other places. Of an item the server tells by which change it was written last, which is enough; the first few are read whole
+// all the same, and so are all where the server does not tell.
 const (
 	sampleFirst = 512
 	sampleOther = 64
-	samplePage  = 128
-	sampleBytes = 16 << 20 // no place is read further than this
+	sampleWhole = 8
+	sampleBytes = 16 << 20 // no more is read whole
 )
 
 var fingerprintMisses = fmt.Sprintf("It cannot see a change of items that leaves their number as it was, except in a fixed sample: the first %d items by id and %d from each of three other places.", sampleFirst, sampleOther)
@@ -45,14 +47,9 @@ func (s *store) fingerprint(ctx context.Context, info *qdrant.CollectionInfo, ph
 	for _, key := range slices.Sorted(maps.Keys(info.GetPayloadSchema())) {
 		fmt.Fprintf(h, "%q %s\n", key, info.GetPayloadSchema()[key].GetDataType())
 	}
-	ids, err := s.hashSample(ctx, h, count)
-	if err != nil {
+	// Each replica counts the changes for itself.
+	if err := s.hashSample(ctx, h, count, config.GetParams().GetReplicationFactor() <= 1); err != nil {
 		return "", err
-	}
-	if config.GetParams().GetReplicationFactor() <= 1 { // each replica counts the changes for itself
-		if err := s.hashVersions(ctx, h, ids); err != nil {
-			return "", err
-		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
@@ -64,9 +61,39 @@ func hashMessage(h hash.Hash, message proto.Message) error {
 	return err
 }
 
-// hashSample adds the sample and returns its ids.
-func (s *store) hashSample(ctx context.Context, h hash.Hash, count int) ([]*qdrant.PointId, error) {
-	first, err := s.hashFrom(ctx, h, nil, sampleFirst)
+// hashSample adds the sample: of each item its last change, where these are told, and else the item itself.
+func (s *store) hashSample(ctx context.Context, h hash.Hash, count int, versioned bool) error {
+	ids, err := s.sampleIDs(ctx, count)
+	if err != nil {
+		return err
+	}
+	var versions map[string]uint64
+	if versioned {
+		if versions, err = s.versions(ctx, ids); err != nil {
+			return err
+		}
+	}
+	var whole []*qdrant.PointId
+	for i, id := range ids {
+		version, told := versions[idText(id)]
+		fmt.Fprintf(h, "\n%s %d", idText(id), version)
+		if !told || i < sampleWhole {
+			whole = append(whole, id)
+		}
+	}
+	var failed error
+	bytes := 0
+	err = s.points(ctx, whole, s.withVectors(true), func(point *qdrant.RetrievedPoint) bool {
+		failed = hashPoint(h, point, s.set.Vector)
+		bytes += proto.Size(point)
+		return failed == nil && bytes < sampleBytes
+	})
+	return cmp.Or(failed, err)
+}
+
+// sampleIDs returns the ids of the sample.
+func (s *store) sampleIDs(ctx context.Context, count int) ([]*qdrant.PointId, error) {
+	first, err := s.idsFrom(ctx, nil, sampleFirst)
 	if err != nil || count <= sampleFirst || len(first) == 0 {
 		return first, err
 	}
@@ -77,7 +104,7 @@ func (s *store) hashSample(ctx context.Context, h hash.Hash, count int) ([]*qdra
 		if numbers {
 			offset = qdrant.NewIDNum(uint64(count) / 4 * uint64(quarter))
 		}
-		more, err := s.hashFrom(ctx, h, offset, sampleOther)
+		more, err := s.idsFrom(ctx, offset, sampleOther)
 		if err != nil {
 			return nil, err
 		}
@@ -86,12 +113,12 @@ func (s *store) hashSample(ctx context.Context, h hash.Hash, count int) ([]*qdra
 	return ids, nil
 }
 
-// hashFrom adds the n items from an id on.
-func (s *store) hashFrom(ctx context.Context, h hash.Hash, offset *qdrant.PointId, n int) ([]*qdrant.PointId, error) {
-	p := s.pages(s.set.Collection, s.withVectors(true), samplePage)
-	p.offset = offset
+// idsFrom returns the n ids from an id on.
+func (s *store) idsFrom(ctx context.Context, offset *qdrant.PointId, n int) ([]*qdrant.PointId, error) {
+	p := s.pages(s.set.Collection, s.withVectors(false), sampleFirst)
+	p.offset, p.bare = offset, true
 	var ids []*qdrant.PointId
-	for !p.done && len(ids) < n && p.bytes < sampleBytes {
+	for !p.done && len(ids) < n {
 		p.size = uint32(min(int(p.size), n-len(ids)))
 		points, err := p.next(ctx)
 		if err != nil {
@@ -99,9 +126,6 @@ func (s *store) hashFrom(ctx context.Context, h hash.Hash, offset *qdrant.PointI
 		}
 		for _, point := range points {
 			ids = append(ids, point.GetId())
-			if err := hashPoint(h, point, s.set.Vector); err != nil {
-				return nil, err
-			}
 		}
 	}
 	return ids, nil
@@ -122,10 +146,11 @@ func hashPoint(h hash.Hash, point *qdrant.RetrievedPoint, vector string) error {
 	return nil
 }
 
-// hashVersions adds by which change each item of the sample was written last, which only the answer of a search tells.
-func (s *store) hashVersions(ctx context.Context, h hash.Hash, ids []*qdrant.PointId) error {
+// versions tells by which change each item was written last, which only the answer of a search does: an item without a vector
+// is left out.
+func (s *store) versions(ctx context.Context, ids []*qdrant.PointId) (map[string]uint64, error) {
 	if s.shape.dense == nil || len(ids) == 0 {
-		return nil
+		return nil, nil
 	}
 	vector := make([]float32, s.shape.dense.GetSize())
 	vector[0] = 1
@@ -141,14 +166,11 @@ func (s *store) hashVersions(ctx context.Context, h hash.Hash, ids []*qdrant.Poi
 		ReadConsistency: s.set.ReadConsistency.value, ShardKeySelector: s.set.ShardKey.selector(), Timeout: s.timeout(ctx),
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	versions := map[string]uint64{}
 	for _, point := range response.GetResult() {
 		versions[idText(point.GetId())] = point.GetVersion()
 	}
-	for _, id := range slices.Sorted(maps.Keys(versions)) {
-		fmt.Fprintf(h, "\n%s %d", id, versions[id])
-	}
-	return nil
+	return versions, nil
 }
