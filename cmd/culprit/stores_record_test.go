@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"log"
 	"maps"
 	"net"
 	"net/http"
@@ -123,6 +124,7 @@ func recordHTTP(t *testing.T, address string) (*traffic, string) {
 	transport := &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
 	proxy.Transport = transport
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // a page that was read ahead is given up where nobody wants it
 	proxy.ModifyResponse = func(response *http.Response) error {
 		name := response.Request.Method + " " + shortPath(response.Request.URL.Path)
 		r.add(name, 1, 0)
