@@ -126,6 +126,9 @@ func (s *session) embedTexts(ctx context.Context, texts []string, prefix *string
 	return out, nil
 }
 
+// cheaplyExact is up to how many items an exact search is asked for only to be sure: a store may have to read every vector for it.
+const cheaplyExact = 40_000
+
 // findOwners asks the store which items carry the vectors that the suspects' texts should have. An item with another text
 // that does, and not the vector of its own, has a suspect's; and its text may in turn explain the vector of the suspect.
 func (s *session) findOwners(ctx context.Context, open []*suspect) error {
@@ -138,7 +141,7 @@ func (s *session) findOwners(ctx context.Context, open []*suspect) error {
 		if err := s.spend(); err != nil {
 			return err
 		}
-		r, err := s.store.Search(ctx, adapters.SearchRequest{Mode: matrix.ModeDense, Vector: x.own, Limit: 3, Exact: s.store.Capabilities().Exact})
+		r, err := s.store.Search(ctx, adapters.SearchRequest{Mode: matrix.ModeDense, Vector: x.own, Limit: 3, Exact: s.store.Capabilities().Exact && s.storeInfo.Count <= cheaplyExact})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -22,9 +22,9 @@ func (r *caseRun) named(ctx context.Context, s search) error {
 	if !store.Only || len(ids) == 0 {
 		return nil
 	}
-	s.exact = store.Exact
 	alone := s
-	alone.only, alone.filter, alone.threshold = ids, nil, nil
+	alone.only, alone.filter, alone.threshold, alone.exact = ids, nil, nil, store.Exact
+	s.exact = s.exact || store.Exact && r.storeInfo.Count <= cheaplyExact
 	found, err := r.retrieve(ctx, alone)
 	if err != nil {
 		return err

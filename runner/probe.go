@@ -27,26 +27,35 @@ func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Pr
 	probe.Store.Items, probe.Store.Dimensions, probe.Store.Distance = info.Count, info.Dimensions, info.Distance
 	probe.Notes, probe.Scan, probe.ScanMS = info.Notes, s.presence.scan, s.scanTook.Milliseconds()
 	probe.Fresh = s.presence.fresh
-	seen := make([]*verdict.Examination, len(l.Cases))
+	complete := s.experiment.Checks.Fingerprint == matrix.FingerprintComplete
+	waiting, seen := make([]*searched, len(l.Cases)), make([]*verdict.Examination, len(l.Cases))
 	err = s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
 		c := &l.Cases[i].Case
-		plan, err := s.plan(c, false)
-		if err != nil {
-			return err
+		found, err := s.search(ctx, c)
+		if err == nil && complete {
+			waiting[i] = found
+		} else if err == nil {
+			seen[i], err = s.examine(found)
 		}
-		observations, err := s.search(ctx, c, plan)
-		if err != nil {
-			return fmt.Errorf("case %q: %w", c.ID, err)
-		}
-		features, err := verdict.Extract(s.experiment, c, observations)
 		if err != nil {
 			return fmt.Errorf("case %q: %w", c.ID, err)
 		}
-		examined := verdict.Examine(s.experiment, c, plan, observations, &features)
-		seen[i] = &examined
 		s.progress.finished(c.ID)
 		return nil
 	})
+	if complete && ctx.Err() == nil {
+		content := s.contentNow(ctx)
+		for i, found := range waiting {
+			if found == nil {
+				continue
+			}
+			found.observations.Store.ContentAfter = content
+			var wrong error
+			if seen[i], wrong = s.examine(found); wrong != nil {
+				err = errors.Join(err, fmt.Errorf("case %q: %w", found.c.ID, wrong))
+			}
+		}
+	}
 	for i, c := range seen {
 		if c != nil {
 			probe.Add(*c, len(l.Cases[i].Case.Evidence.Required))
@@ -62,8 +71,19 @@ func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Pr
 	return probe, err
 }
 
+// searched is a case whose searches were made.
+type searched struct {
+	c            *matrix.Case
+	plan         *matrix.Plan
+	observations *matrix.Observations
+}
+
 // search makes the searches of C for one case, without the reranker, and takes the fingerprint behind them.
-func (s *session) search(ctx context.Context, c *matrix.Case, plan *matrix.Plan) (*matrix.Observations, error) {
+func (s *session) search(ctx context.Context, c *matrix.Case) (*searched, error) {
+	plan, err := s.plan(c, false)
+	if err != nil {
+		return nil, err
+	}
 	plan.Retrievals = slices.DeleteFunc(plan.Retrievals, func(p matrix.PlannedSearch) bool { return p.Cell == matrix.ControlRerank })
 	r, err := s.newCase(c, plan, unrecorded{}, nil)
 	if err != nil {
@@ -73,7 +93,19 @@ func (s *session) search(ctx context.Context, c *matrix.Case, plan *matrix.Plan)
 	if err := r.retrieveAll(ctx); err != nil {
 		return nil, err
 	}
-	return &r.obs, r.fingerprintAfter(ctx)
+	if err := r.fingerprintAfter(ctx); err != nil {
+		return nil, err
+	}
+	return &searched{c, plan, &r.obs}, nil
+}
+
+func (s *session) examine(f *searched) (*verdict.Examination, error) {
+	features, err := verdict.Extract(s.experiment, f.c, f.observations)
+	if err != nil {
+		return nil, err
+	}
+	out := verdict.Examine(s.experiment, f.c, f.plan, f.observations, &features)
+	return &out, nil
 }
 
 // unrecorded is the journal of a probe, which buys nothing that would have to be kept.

@@ -334,8 +334,11 @@ func (r *caseRun) indexEmbed(s *search) bool {
 	return differs
 }
 
-// impossible is a filter value that no item has.
-const impossible = "culprit-control-3f1c9a2e-no-such-value"
+// Filter values that no item has: as a text, and as a number.
+const (
+	impossible       = "culprit-control-3f1c9a2e-no-such-value"
+	impossibleNumber = "-917364829105.375"
+)
 
 // controlFilter searches with a value that cannot exist: whatever comes back went round the filter.
 func (r *caseRun) controlFilter(ctx context.Context, s search) error {
@@ -349,7 +352,11 @@ func (r *caseRun) controlFilter(ctx context.Context, s search) error {
 	}
 	s.filter = nil
 	for _, c := range filter {
-		s.filter = append(s.filter, matrix.Condition{Field: c.Field, AnyOf: []string{impossible}})
+		value := impossible
+		if c.Typed {
+			value = impossibleNumber
+		}
+		s.filter = append(s.filter, matrix.Condition{Field: c.Field, AnyOf: []string{value}, Typed: c.Typed})
 	}
 	got, err := r.retrieve(ctx, s)
 	if err != nil {

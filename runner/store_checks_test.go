@@ -157,6 +157,13 @@ func TestCompleteFingerprint(t *testing.T) {
 		if got := b.Evaluation.Checks[i]; got.Result != test.stable {
 			t.Errorf("%+v: index_stable is %s: %s", test, got.Result, got.Evidence)
 		}
+		probed, err := runner.Probe(t.Context(), written(t, text), runner.Options{Registry: r, CacheDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := checkNamed(t, probed, "index_stable"); got.Result != test.stable {
+			t.Errorf("%+v: a probe says that index_stable is %s: %s", test, got.Result, got.Evidence)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ const everything = `{path:["id"],operator:Like,valueText:"*"}`
 
 // comparesAll says whether the server compares all objects of the class once they are all admitted: it has few of them, keeps
 // their vectors as they are, and has indexed all.
-func (s *store) comparesAll(ctx context.Context, c *class) (bool, error) {
+func (s *store) comparesAll(ctx context.Context, c *class, only int) (bool, error) {
 	index := c.index(s.set.Vector)
 	if len(index.compressed) > 0 || index.skipped || index.kind != "flat" && index.kind != "hnsw" {
 		return false, nil
@@ -24,7 +24,7 @@ func (s *store) comparesAll(ctx context.Context, c *class) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if index.kind == "hnsw" {
+	if index.kind == "hnsw" && (only == 0 || only >= index.cutoff) {
 		counts, err := overTenants(ctx, list.active, func(ctx context.Context, tenant string) (int, error) { return s.count(ctx, c, tenant) })
 		if err != nil {
 			return false, err

@@ -123,7 +123,7 @@ func (s *store) plan(ctx context.Context, r *ranking) (exact bool, err error) {
 	}
 	exact = r.Exact && r.Mode == modeKeyword
 	if r.Exact && r.Mode != modeKeyword {
-		flat, err := s.comparesAll(ctx, r.class)
+		flat, err := s.comparesAll(ctx, r.class, len(r.Only))
 		if err != nil {
 			return false, err
 		}

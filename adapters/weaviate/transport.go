@@ -29,7 +29,7 @@ const (
 
 // reads are the requests that change nothing; a GET of a path may be nothing else in a REST interface, but what is not known
 // here is not asked for either.
-var reads = regexp.MustCompile(`^/v1/(meta|schema|schema/[^/]+|schema/[^/]+/(tenants|shards)|objects|nodes/[^/]+|aliases|aliases/[^/]+)$`)
+var reads = regexp.MustCompile(`^/v1/(meta|schema|schema/[^/]+|schema/[^/]+/(tenants|shards)|objects|nodes/[^/]+)$`)
 
 const (
 	graphQLPath = "/v1/graphql"
