@@ -3,34 +3,32 @@ package loader
 import (
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 )
 
 // settings are those of backends.store that say where to write and under which names; how to read is no matter here.
 type settings struct {
-	Address    string          `json:"address"`
-	TLS        json.RawMessage `json:"tls"` // true, or what is special about it
-	APIKeyEnv  string          `json:"api_key_env"`
-	APIKeyFile string          `json:"api_key_file"`
-	Collection string          `json:"collection"`
-	Vector     string          `json:"vector"` // "" is the one without a name
-	Keyword    keyword         `json:"keyword"`
-	Fields     fields          `json:"fields"`
-	TokenEnv   string          `json:"token_env"`
-	TokenFile  string          `json:"token_file"`
+	Address    string       `json:"address"`
+	TLS        adapters.TLS `json:"tls"`
+	APIKeyEnv  string       `json:"api_key_env"`
+	APIKeyFile string       `json:"api_key_file"`
+	Collection string       `json:"collection"`
+	Vector     string       `json:"vector"` // "" is the one without a name
+	Keyword    keyword      `json:"keyword"`
+	Fields     fields       `json:"fields"`
+	TokenEnv   string       `json:"token_env"`
+	TokenFile  string       `json:"token_file"`
 
 	adapter string
 	key     string
@@ -144,43 +142,8 @@ func readSettings(job Job) (*settings, error) {
 	if s.token, err = job.Secrets.Read("backends.store.token", s.TokenEnv, s.TokenFile, job.Dir); err != nil {
 		return nil, err
 	}
-	s.tls, err = s.readTLS(job.Dir)
+	s.tls, err = s.TLS.Config(job.Dir)
 	return s, err
-}
-
-// readTLS reads true, false, or {ca_file, server_name}.
-func (s *settings) readTLS(dir string) (*tls.Config, error) {
-	if len(s.TLS) == 0 || string(s.TLS) == "null" || string(s.TLS) == "false" {
-		return nil, nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if string(s.TLS) == "true" {
-		return config, nil
-	}
-	var more struct {
-		CAFile     string `json:"ca_file"`
-		ServerName string `json:"server_name"`
-	}
-	if err := json.Unmarshal(s.TLS, &more); err != nil {
-		return nil, fmt.Errorf("backends.store.tls: %w", err)
-	}
-	config.ServerName = more.ServerName
-	if more.CAFile == "" {
-		return config, nil
-	}
-	file := more.CAFile
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("backends.store.tls.ca_file: %w", err)
-	}
-	config.RootCAs = x509.NewCertPool()
-	if !config.RootCAs.AppendCertsFromPEM(data) {
-		return nil, fmt.Errorf("backends.store.tls.ca_file: %s holds no certificate in PEM", file)
-	}
-	return config, nil
 }
 
 var weaviateName = regexp.MustCompile(`^[_a-z][_0-9A-Za-z]{0,230}$`)

@@ -2,12 +2,6 @@ package qdrant
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/qdrant/go-client/qdrant"
 	"google.golang.org/grpc"
@@ -37,11 +31,10 @@ func connect(s *settings, cfg adapters.Config, options ...grpc.DialOption) (*qdr
 		Host: host, Port: port, SkipCompatibilityCheck: true, // the check has no context and logs
 		KeepAliveTime: -1, // pings on an idle connection are what proxies forbid
 	}
-	if config.UseTLS = s.TLS.on; config.UseTLS {
-		if config.TLSConfig, err = s.TLS.config(cfg.Dir); err != nil {
-			return nil, err
-		}
+	if config.TLSConfig, err = s.TLS.Config(cfg.Dir); err != nil {
+		return nil, err
 	}
+	config.UseTLS = config.TLSConfig != nil
 	// Chained: the client's own interceptors stay in place, and none of these takes the place of another.
 	config.GrpcOptions = append([]grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
@@ -63,24 +56,4 @@ func credentials(key, token string) grpc.UnaryClientInterceptor {
 		}
 		return invoke(ctx, method, req, reply, conn, options...)
 	}
-}
-
-func (t *tlsSettings) config(dir string) (*tls.Config, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
-	if t.CAFile == "" {
-		return c, nil
-	}
-	path := t.CAFile
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	pem, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("setting backends.store.tls.ca_file: %w", err)
-	}
-	c.RootCAs = x509.NewCertPool()
-	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, errors.New("setting backends.store.tls.ca_file: it holds no certificate in PEM form")
-	}
-	return c, nil
 }

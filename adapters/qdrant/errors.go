@@ -98,7 +98,7 @@ func (s *store) hint(code codes.Code, text string) (hint string, wrong bool) {
 		return "there is no such host " + at, true
 	case strings.Contains(text, "connection refused"):
 		return "no server answers " + at + ": check the host, the gRPC port (by default 6334) and that it runs", false
-	case !s.set.TLS.on && (strings.Contains(text, "server preface") || strings.Contains(text, "EOF") || strings.Contains(text, "reset")):
+	case !s.set.TLS.On && (strings.Contains(text, "server preface") || strings.Contains(text, "EOF") || strings.Contains(text, "reset")):
 		return "the connection breaks off " + at + ": if the server speaks TLS, set backends.store.tls; check that it is the gRPC port, by default 6334", false
 	}
 	return "the server does not answer " + at, false

@@ -38,7 +38,7 @@ func open(ctx context.Context, cfg adapters.Config, options ...grpc.DialOption) 
 	if err != nil {
 		return nil, fail(op, adapters.KindInvalid, err)
 	}
-	s := &store{set: set, plain: !set.TLS.on && set.APIKeyEnv+set.APIKeyFile+set.TokenEnv+set.TokenFile != ""}
+	s := &store{set: set, plain: !set.TLS.On && set.APIKeyEnv+set.APIKeyFile+set.TokenEnv+set.TokenFile != ""}
 	s.pageSize.Store(set.Page)
 	if set.Keyword != nil && set.Keyword.Encoder == encoderBM25 {
 		if s.encoder, err = bm25.New(set.Keyword.Language); err != nil {

@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"github.com/qdrant/go-client/qdrant"
+
+	"github.com/culprit-rag/culprit/adapters"
 )
 
 // settings are the settings of the store, as its schema describes them.
 type settings struct {
 	Address         string           `json:"address"`
-	TLS             tlsSettings      `json:"tls"`
+	TLS             adapters.TLS     `json:"tls"`
 	APIKeyEnv       string           `json:"api_key_env"`
 	APIKeyFile      string           `json:"api_key_file"`
 	TokenEnv        string           `json:"token_env"`
@@ -154,28 +156,6 @@ func (s *settings) hostPort() (host string, port int, err error) {
 		host = "[" + host + "]"
 	}
 	return host, port, nil
-}
-
-// tlsSettings are true, false, or what a connection by TLS is checked with.
-type tlsSettings struct {
-	on         bool
-	CAFile     string `json:"ca_file"`
-	ServerName string `json:"server_name"`
-}
-
-// UnmarshalJSON reads either form.
-func (t *tlsSettings) UnmarshalJSON(data []byte) error {
-	if err := json.Unmarshal(data, &t.on); err == nil {
-		return nil
-	}
-	type object tlsSettings
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode((*object)(t)); err != nil {
-		return fmt.Errorf("tls: %w", err)
-	}
-	t.on = true
-	return nil
 }
 
 // shardKey is a name or a number; nil asks every shard.

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/culprit-rag/culprit/adapters"
 )
 
 //go:embed store.schema.json
@@ -19,7 +21,7 @@ var storeSchema []byte
 // storeSettings are the settings of the store, as its schema describes them.
 type storeSettings struct {
 	Address     string          `json:"address"`
-	TLS         tlsSettings     `json:"tls"`
+	TLS         adapters.TLS    `json:"tls"`
 	APIKeyEnv   string          `json:"api_key_env"`
 	APIKeyFile  string          `json:"api_key_file"`
 	Collection  string          `json:"collection"`
@@ -32,27 +34,6 @@ type storeSettings struct {
 	Filter      string          `json:"filter"`
 	Fields      fieldSettings   `json:"fields"`
 	PageSize    int             `json:"page_size"`
-}
-
-// tlsSettings is a boolean or an object, which means true.
-type tlsSettings struct {
-	On         bool   `json:"-"`
-	CAFile     string `json:"ca_file"`
-	ServerName string `json:"server_name"`
-}
-
-func (t *tlsSettings) UnmarshalJSON(data []byte) error {
-	if err := json.Unmarshal(data, &t.On); err == nil {
-		return nil
-	}
-	type object tlsSettings
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode((*object)(t)); err != nil {
-		return fmt.Errorf("setting \"tls\": %w", err)
-	}
-	t.On = true
-	return nil
 }
 
 type keywordSettings struct {

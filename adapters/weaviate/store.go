@@ -3,13 +3,9 @@ package weaviate
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -57,7 +53,7 @@ func openStore(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, 
 	if err != nil {
 		return nil, fail("open", adapters.KindInvalid, err)
 	}
-	secure, err := tlsConfig(settings.TLS, cfg.Dir)
+	secure, err := settings.TLS.Config(cfg.Dir)
 	if err != nil {
 		return nil, fail("open", adapters.KindInvalid, err)
 	}
@@ -96,26 +92,6 @@ func newStore(settings storeSettings, key string, secure *tls.Config) *store {
 	s.graphql, s.schema = graphql.New(s.conn), schema.New(s.conn)
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
-}
-
-func tlsConfig(settings tlsSettings, dir string) (*tls.Config, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: settings.ServerName}
-	if settings.CAFile == "" {
-		return config, nil
-	}
-	path := settings.CAFile
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	pem, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("setting \"tls.ca_file\": %w", err)
-	}
-	config.RootCAs = x509.NewCertPool()
-	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("setting \"tls.ca_file\": %s holds no certificate in PEM", path)
-	}
-	return config, nil
 }
 
 // connect sees that there is a server, and that it has what the settings name.

@@ -116,20 +116,7 @@ func (o *loadOptions) failed(ctx context.Context, r *loader.Report, err error) e
 	return err
 }
 
-func (o *loadOptions) commandLine() string {
-	words := []string{"culprit load", quote(o.path)}
-	add := func(flag, value string) { words = append(words, flag, quote(value)) }
-	if o.profile != "" {
-		add("--profile", o.profile)
-	}
-	for _, set := range o.set {
-		add("--set", set)
-	}
-	if o.outside {
-		words = append(words, "--allow-outside")
-	}
-	return strings.Join(words, " ")
-}
+func (o *loadOptions) commandLine() string { return strings.Join(o.words("load", o.path), " ") }
 
 // showLoad says in one line what a load did.
 func (a *app) showLoad(name string, r *loader.Report) error {

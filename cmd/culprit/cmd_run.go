@@ -176,17 +176,8 @@ func (s stopped) Unwrap() error { return s.error }
 
 // commandLine runs the cases that are left, or everything again where naming them is no help.
 func (o *runOptions) commandLine(left []string) string {
-	words := []string{"culprit run", quote(o.path)}
+	words := o.words("run", o.path)
 	add := func(flag, value string) { words = append(words, flag, quote(value)) }
-	if o.profile != "" {
-		add("--profile", o.profile)
-	}
-	for _, set := range o.set {
-		add("--set", set)
-	}
-	if o.outside {
-		words = append(words, "--allow-outside")
-	}
 	if o.results != defaultResults {
 		add("--results", o.results)
 	}

@@ -26,6 +26,22 @@ func (l *loading) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&l.outside, "allow-outside", false, "let the experiment read files outside of its own folder")
 }
 
+// words are the words of a command line that reads the same experiment in the same way, its cases aside.
+func (l *loading) words(command, path string) []string {
+	words := []string{"culprit " + command, quote(path)}
+	add := func(flag, value string) { words = append(words, flag, quote(value)) }
+	if l.profile != "" {
+		add("--profile", l.profile)
+	}
+	for _, set := range l.set {
+		add("--set", set)
+	}
+	if l.outside {
+		words = append(words, "--allow-outside")
+	}
+	return words
+}
+
 func (a *app) caseFlag(c *cobra.Command, l *loading) {
 	c.Flags().StringArrayVar(&l.cases, "case", nil, "only the case with this `id`; may be given several times")
 	err := c.RegisterFlagCompletionFunc("case", func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
