@@ -65,7 +65,9 @@ func BenchmarkProbe(b *testing.B) {
 	b.Run("weaviate", func(b *testing.B) {
 		server := weaviatetest.Shared(b)
 		name := weaviatetest.ClassName(b)
-		b.Cleanup(func() { _ = server.Client(b).Schema().ClassDeleter().WithClassName(name).Do(context.WithoutCancel(b.Context())) })
+		b.Cleanup(func() {
+			_ = server.Client(b).Schema().ClassDeleter().WithClassName(name).Do(context.WithoutCancel(b.Context()))
+		})
 		probeLive(b, path, fmt.Sprintf("adapter: weaviate, address: %q, collection: %q", server.Address, name), func() int {
 			return bareWeaviate(b, server, name)
 		})

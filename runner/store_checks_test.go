@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -83,6 +84,33 @@ func TestProbeSaysHowNear(t *testing.T) {
 				t.Errorf("it names %q, want %q", label, test.label)
 			}
 		})
+	}
+}
+
+// TestProbeSaysOutOfReach: what is stored only where production's search cannot get at it is said so.
+func TestProbeSaysOutOfReach(t *testing.T) {
+	t.Parallel()
+	const documents = `backends:
+  store:
+    adapter: embedded
+    documents:
+      - {id: b9, source: berth, revision: "2024", text: A berth costs nine crowns., metadata: {tenant: north}}
+      - {id: k1, source: dock, revision: "2026", text: A dock costs eleven crowns., metadata: {tenant: south}}
+      - {id: l2, source: lunch, text: Lunch is served at noon., metadata: {tenant: north}}
+  generator: {adapter: embedded}
+pipeline: {search: {mode: keyword, k: 3, filter: {tenant: north}}}
+cases: [{id: c, query: "what does it cost", evidence: {required: [{source: %s, revision: "2026", span: "%s"}]}, claims: [{id: x, any: ["%s"]}]}]`
+	for _, test := range []struct{ source, span, evidence, label string }{
+		{"berth", "nine crowns", `berth: b9, but only in revision "2024";`, "index/stale"},
+		{"dock", "eleven crowns", "dock: k1, but only with tenant south;", "retrieve/filtered-out"},
+	} {
+		p := probe(t, fmt.Sprintf(documents, test.source, test.span, test.span), registry(t))
+		if check := checkNamed(t, p, "corpus_hit"); !strings.Contains(check.Evidence, test.evidence) {
+			t.Errorf("corpus_hit is %s: %q, want %q", check.Result, check.Evidence, test.evidence)
+		}
+		if len(p.Cases[0].Defects) != 1 || p.Cases[0].Defects[0].Name() != test.label {
+			t.Errorf("%s: %+v, want %s", test.source, p.Cases[0].Defects, test.label)
+		}
 	}
 }
 

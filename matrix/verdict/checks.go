@@ -109,7 +109,47 @@ func (x *facts) heldBy(g *goldState) string {
 			held[i] += " (only when " + by + " is folded)"
 		}
 	}
-	return quoted(held)
+	return quoted(held) + x.outOfReach(g)
+}
+
+// outOfReach says why none of the gold's own items that hold it can be what production asks for: another revision, or fields
+// that its filter does not admit, such as another tenant's.
+func (x *facts) outOfReach(g *goldState) string {
+	var revisions, values []string
+	own := 0
+	for _, s := range x.goldFacts(g.requirement) {
+		for _, item := range s.Items {
+			if !slices.Contains(g.holders, item.ID) {
+				continue
+			}
+			own++
+			if item.Stale {
+				revisions = append(revisions, fmt.Sprintf("%q", item.Revision))
+			}
+			if x.search != nil {
+				values = append(values, keptOut(x.search.Filter, matrix.Hit{ID: item.ID, Source: item.Source, Revision: item.Revision, Access: item.Access, Metadata: item.Metadata})...)
+			}
+		}
+	}
+	switch {
+	case own == 0:
+		return ""
+	case len(revisions) == own:
+		return ", but only in revision " + quoted(slices.Compact(revisions))
+	case len(values) == own:
+		return ", but only with " + quoted(slices.Compact(values))
+	}
+	return ""
+}
+
+// keptOut names the first field of an item that a filter does not admit, with what it holds; none where it admits the item.
+func keptOut(filter matrix.Filter, h matrix.Hit) []string {
+	for _, c := range filter {
+		if !admits(matrix.Filter{c}, h) {
+			return []string{c.Field + " " + orElse(quoted(valuesOf(h, c.Field)), "not set")}
+		}
+	}
+	return nil
 }
 
 // near says where a span that no text holds stands all the same.
