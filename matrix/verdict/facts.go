@@ -189,6 +189,33 @@ func (x *facts) named(g *goldState) *matrix.NamedHit {
 	return best
 }
 
+// label is how evidence speaks of an item: by its id, and by its source with it where the id is one that a store made up.
+func (x *facts) label(id string) string {
+	if !madeUp(id) {
+		return id
+	}
+	for i := range x.o.Store.Gold {
+		for _, item := range x.o.Store.Gold[i].Items {
+			if item.ID == id && item.Source != "" && item.Source != id {
+				return item.Source + " (" + id + ")"
+			}
+		}
+	}
+	for i := range x.o.Retrievals {
+		for _, h := range x.o.Retrievals[i].Candidates {
+			if h.ID == id && h.Source != "" && h.Source != id {
+				return h.Source + " (" + id + ")"
+			}
+		}
+	}
+	return id
+}
+
+// madeUp reports whether an id is a UUID or a number, which says nothing to a reader.
+func madeUp(id string) bool {
+	return id != "" && strings.Trim(id, "0123456789") == "" || len(id) == 36 && strings.Count(id, "-") == 4 && strings.Trim(id, "0123456789abcdefABCDEF-") == ""
+}
+
 // ownItem reports whether a stored item that holds the span is the gold's own, where the scan met any such.
 func (x *facts) ownItem(requirement int, id string) bool {
 	known := false

@@ -123,6 +123,7 @@ type sample struct {
 	cosines         []float64           // of the open ones
 	more            string              // what the index embeds besides the text
 	gold            *matrix.EmbedSample // of the item that holds the gold, nil where it was not compared
+	name            string              // of that item
 }
 
 func (x *facts) sample(g *goldState) sample {
@@ -132,7 +133,7 @@ func (x *facts) sample(g *goldState) sample {
 	for i := range e.Sample {
 		v := &e.Sample[i]
 		if slices.Contains(g.holders, v.ID) && (s.gold == nil || v.ID == g.place.ID) {
-			s.gold = v
+			s.gold, s.name = v, x.label(v.ID)
 		}
 		if v.Added {
 			continue

@@ -45,7 +45,7 @@ func embedRules() []Rule {
 			"the stored vector of the gold item", "re-embed the item; look for empty inputs and swallowed errors in the ingestion",
 			"query wording: nothing is near a zero vector",
 			func(_ *facts, g *goldState, s sample) finding {
-				return when(s.gold != nil && (s.gold.Zero || s.gold.Missing), fmt.Sprintf("gold %s: stored with %s", goldID(s), map[bool]string{true: "no vector", false: "a zero vector"}[s.gold != nil && s.gold.Missing]))
+				return when(s.gold != nil && (s.gold.Zero || s.gold.Missing), fmt.Sprintf("gold %s: stored with %s", s.name, map[bool]string{true: "no vector", false: "a zero vector"}[s.gold != nil && s.gold.Missing]))
 			}),
 		rule("vectors-misassigned", "The vector stored with the evidence belongs to another text.",
 			"the stored vector against fresh embeddings of other texts, and the vector of its own text against the stored ones", "look for batches whose results were matched by position after a filter or a retry, then re-index",
@@ -78,7 +78,7 @@ func embedRules() []Rule {
 				for _, h := range x.search.Candidates[:max(g.place.BySpan-1, 0)] {
 					i := slices.IndexFunc(x.o.Store.Embed.Sample, func(v matrix.EmbedSample) bool { return v.ID == h.ID })
 					if i >= 0 && x.o.Store.Embed.Sample[i].Norm.Float() > 1.01*s.gold.Norm.Float() {
-						return yes(fmt.Sprintf("gold %s: its stored vector has length %s, that of %s ahead of it %s", goldID(s), s.gold.Norm, h.ID, x.o.Store.Embed.Sample[i].Norm))
+						return yes(fmt.Sprintf("gold %s: its stored vector has length %s, that of %s ahead of it %s", s.name, s.gold.Norm, x.label(h.ID), x.o.Store.Embed.Sample[i].Norm))
 					}
 				}
 				return no
@@ -97,13 +97,6 @@ func (x *facts) spanEnd(g *goldState, id string) int {
 }
 
 const unknownEnd = 1 << 20
-
-func goldID(s sample) string {
-	if s.gold == nil {
-		return ""
-	}
-	return s.gold.ID
-}
 
 // otherLength reports whether the vectors of index and query differ in length.
 func (x *facts) otherLength() bool {
@@ -124,11 +117,11 @@ func misassigned(_ *facts, _ *goldState, s sample) finding {
 	case !ok:
 		return no
 	case kind == itemMoved && s.gold.OtherText != "":
-		return yes(fmt.Sprintf("gold %s: its stored vector is that of the text of %s", goldID(s), s.gold.OtherText))
+		return yes(fmt.Sprintf("gold %s: its stored vector is that of the text of %s", s.name, s.gold.OtherText))
 	case kind == itemMoved:
-		return yes(fmt.Sprintf("gold %s: the vector of its text is stored with %s, whose text is another", goldID(s), s.gold.StoredAt))
+		return yes(fmt.Sprintf("gold %s: the vector of its text is stored with %s, whose text is another", s.name, s.gold.StoredAt))
 	case kind == itemOpen && s.moved > 0 && s.matching == 0:
-		return yes(fmt.Sprintf("gold %s: its stored vector does not match its text", goldID(s)), s.says())
+		return yes(fmt.Sprintf("gold %s: its stored vector does not match its text", s.name), s.says())
 	}
 	return no
 }
@@ -140,10 +133,10 @@ func truncated(x *facts, g *goldState, s sample) finding {
 	if cut := explanation(s.gold); cut != nil && cut.Words > 0 {
 		// The words of the cut and of the span's end are counted in the same way, but the cut is found only nearly.
 		end := x.spanEnd(g, s.gold.ID)
-		f := yes(fmt.Sprintf("gold %s: its stored vector is that of the first %d words of %s (cosine %s, of the whole text %s); its span ends at word %d", g.name(), cut.Words, goldID(s), cut.Cosine, *s.gold.Passage, end))
+		f := yes(fmt.Sprintf("gold %s: its stored vector is that of the first %d words of %s (cosine %s, of the whole text %s); its span ends at word %d", g.name(), cut.Words, s.name, cut.Cosine, *s.gold.Passage, end))
 		switch {
 		case end == unknownEnd:
-			return unknown("where the span ends in " + goldID(s) + ", whose stored vector is that of its first words")
+			return unknown("where the span ends in " + s.name + ", whose stored vector is that of its first words")
 		case end <= cut.Words:
 			return no
 		}
@@ -154,7 +147,7 @@ func truncated(x *facts, g *goldState, s sample) finding {
 	}
 	// A token is a word or a part of one: behind so many words the span was surely not read.
 	end, read := x.spanEnd(g, s.gold.ID), *s.gold.Truncated
-	f := yes(fmt.Sprintf("gold %s: only %d tokens of %s were embedded, its span ends at word %d", g.name(), read, goldID(s), end))
+	f := yes(fmt.Sprintf("gold %s: only %d tokens of %s were embedded, its span ends at word %d", g.name(), read, s.name, end))
 	switch {
 	case 2*end <= read:
 		return no
@@ -172,7 +165,7 @@ func mixedModels(x *facts, _ *goldState, s sample) finding {
 	if f, more := x.embedsMore(s); more {
 		return f
 	}
-	return yes(fmt.Sprintf("gold %s: its stored vector does not match its text (cosine %s)", goldID(s), *s.gold.Passage), s.says(), x.declared())
+	return yes(fmt.Sprintf("gold %s: its stored vector does not match its text (cosine %s)", s.name, *s.gold.Passage), s.says(), x.declared())
 }
 
 // modelMismatch needs an index of which nothing is what the query's embedder makes of its text, however it is embedded. A
@@ -215,7 +208,7 @@ func prefixMismatch(x *facts, g *goldState, s sample) finding {
 	case kind == itemExplained && explanation(s.gold).Words == 0:
 		t := explanation(s.gold)
 		return yes(fmt.Sprintf("gold %s: its stored vector matches its text when embedded %s (cosine %s), and not with %q as passages are embedded now (%s)",
-			goldID(s), x.way(t), t.Cosine, x.o.Store.Embed.PassagePrefix, *s.gold.Passage), s.says())
+			s.name, x.way(t), t.Cosine, x.o.Store.Embed.PassagePrefix, *s.gold.Passage), s.says())
 	case !ok && s.matching == 0 && len(s.explained) > 0:
 		return yes(s.says())
 	}

@@ -58,7 +58,7 @@ func retrieveRules() []Rule {
 				if !fires {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, with %s ahead that the filter does not admit: %s", g.name(), g.place.BySpan, counted(ahead, "item", "items"), ranksOf(x.search, x.found.Filtered)))
+				return yes(fmt.Sprintf("gold %s: rank %d, with %s ahead that the filter does not admit: %s", g.name(), g.place.BySpan, counted(ahead, "item", "items"), x.ranksOf(x.search, x.found.Filtered)))
 			}),
 		removed("below-threshold", matrix.ProbeNoThreshold, false, func(x *facts, g *goldState) bool { return x.search.Threshold != nil && g.place.BySpan == 0 },
 			"without the threshold", "The evidence is scored below the threshold and is not returned.",
@@ -86,7 +86,7 @@ func retrieveRules() []Rule {
 				if ahead == 0 || g.place.BySpan-ahead > x.search.K {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; ahead of it the superseded %s", g.name(), g.place.BySpan, x.search.K, ranksOf(x.search, before(x.found.Outdated, g.place.BySpan))))
+				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; ahead of it the superseded %s", g.name(), g.place.BySpan, x.search.K, x.ranksOf(x.search, before(x.found.Outdated, g.place.BySpan))))
 			},
 		},
 		rule("crowded-out", "Near copies of one text take the places, and the evidence falls below the cutoff.",
@@ -97,7 +97,7 @@ func retrieveRules() []Rule {
 				if g.place.BySpan == 0 || copies == 0 || g.place.BySpan-copies > x.search.K {
 					return no
 				}
-				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; %d of the items ahead repeat another one: %s", g.name(), g.place.BySpan, x.search.K, copies, ranksOf(x.search, before(x.found.Duplicate, g.place.BySpan))))
+				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; %d of the items ahead repeat another one: %s", g.name(), g.place.BySpan, x.search.K, copies, x.ranksOf(x.search, before(x.found.Duplicate, g.place.BySpan))))
 			}),
 		rule("vocabulary-miss", "The search scores the evidence like the items ahead: nothing in the query that it understands tells them apart.",
 			"the gold item's own score in the full ranking against the best one", "keep the symbols that matter (token_chars), put the asker's words into the chunk, or add a dense arm or a reranker",
@@ -126,7 +126,7 @@ func (x *facts) refusedBy(cell matrix.CellID, rank int) []string {
 		if c.Not {
 			wants = "excludes " + quoted(c.AnyOf)
 		}
-		out = append(out, fmt.Sprintf("gold %s: its %s is %s, the filter %s", hit.ID, c.Field, orElse(quoted(valuesOf(hit, c.Field)), "not set"), wants))
+		out = append(out, fmt.Sprintf("gold %s: its %s is %s, the filter %s", x.label(hit.ID), c.Field, orElse(quoted(valuesOf(hit, c.Field)), "not set"), wants))
 	}
 	return out
 }

@@ -82,7 +82,7 @@ func accessRules() []Rule {
 				if x.found == nil || len(x.found.Forbidden) == 0 {
 					return no
 				}
-				evidence := []string{fmt.Sprintf("%d of %s not the asker's: %s", len(x.found.Forbidden), returned(len(x.found.Forbidden), len(x.search.PassedOn())), ranksOf(x.search, x.found.Forbidden))}
+				evidence := []string{fmt.Sprintf("%d of %s not the asker's: %s", len(x.found.Forbidden), returned(len(x.found.Forbidden), len(x.search.PassedOn())), x.ranksOf(x.search, x.found.Forbidden))}
 				for _, rank := range x.found.Forbidden[:min(len(x.found.Forbidden), mostDenials)] {
 					evidence = append(evidence, x.denial(x.search.Candidates[rank-1]))
 				}
@@ -117,14 +117,14 @@ const mostDenials = 3
 func (x *facts) denial(h matrix.Hit) string {
 	for _, attribute := range slices.Sorted(maps.Keys(x.c.As)) {
 		if theirs, ok := h.Metadata[attribute]; ok && !slices.ContainsFunc(theirs, func(v string) bool { return slices.Contains(x.c.As[attribute], v) }) {
-			return fmt.Sprintf("%s is for %s %s; the asker has %s", h.ID, attribute, orElse(quoted(theirs), "none"), orElse(quoted(x.c.As[attribute]), "none"))
+			return fmt.Sprintf("%s is for %s %s; the asker has %s", x.label(h.ID), attribute, orElse(quoted(theirs), "none"), orElse(quoted(x.c.As[attribute]), "none"))
 		}
 	}
 	var has []string
 	for _, attribute := range slices.Sorted(maps.Keys(x.c.As)) {
 		has = append(has, x.c.As[attribute]...)
 	}
-	return fmt.Sprintf("%s is for %s; the asker has %s", h.ID, quoted(h.Access), quoted(has))
+	return fmt.Sprintf("%s is for %s; the asker has %s", x.label(h.ID), quoted(h.Access), quoted(has))
 }
 
 func (x *facts) openFilter() string {
@@ -147,10 +147,10 @@ func (x *facts) filterGuards() bool {
 	return false
 }
 
-func ranksOf(r *matrix.Retrieval, ranks []int) string {
+func (x *facts) ranksOf(r *matrix.Retrieval, ranks []int) string {
 	var out []string
 	for _, rank := range ranks {
-		out = append(out, fmt.Sprintf("%s at rank %d", r.Candidates[rank-1].ID, rank))
+		out = append(out, fmt.Sprintf("%s at rank %d", x.label(r.Candidates[rank-1].ID), rank))
 	}
 	return quoted(out)
 }

@@ -115,7 +115,7 @@ func (w *walker) findings() []string {
 		}
 	}
 	if w.found != nil && len(w.found.Filtered) > 0 {
-		out = append(out, fmt.Sprintf("filter: %s not admitted by the declared filter: %s", counted(len(w.found.Filtered), "returned item is", "returned items are"), ranksOf(w.search, w.found.Filtered)))
+		out = append(out, fmt.Sprintf("filter: %s not admitted by the declared filter: %s", counted(len(w.found.Filtered), "returned item is", "returned items are"), w.ranksOf(w.search, w.found.Filtered)))
 	}
 	if open := w.openFilter(); open != "" && !w.filterGuards() {
 		out = append(out, "filter: "+open)

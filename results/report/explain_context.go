@@ -79,7 +79,7 @@ func (x *explained) packed(t *matrix.Trial, f *verdict.TrialFeatures, unit strin
 		if k.Cut {
 			mark = strings.TrimSpace(mark + " (cut)")
 		}
-		line := right(strconv.Itoa(k.Position), 6) + "  " + pad(fitID(k.ID, maxID), x.idWidth(t)) + "  " + right(thousands(k.Units)+" "+unit, 12) + "  "
+		line := right(strconv.Itoa(k.Position), 6) + "  " + pad(fitID(shownID(k.ID, k.Source), maxID), x.idWidth(t)) + "  " + right(thousands(k.Units)+" "+unit, 12) + "  "
 		textWidth := x.width - columns(line) - markRoom
 		if mark == "" {
 			textWidth = x.width - columns(line) - 2
@@ -98,7 +98,7 @@ func (x *explained) packed(t *matrix.Trial, f *verdict.TrialFeatures, unit strin
 func (x *explained) idWidth(t *matrix.Trial) int {
 	n := 0
 	for i := range t.Packed {
-		n = max(n, columns(fitID(t.Packed[i].ID, maxID)))
+		n = max(n, columns(fitID(shownID(t.Packed[i].ID, t.Packed[i].Source), maxID)))
 	}
 	for i := range t.Dropped {
 		n = max(n, columns(fitID(t.Dropped[i].ID, maxID)))

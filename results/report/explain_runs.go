@@ -154,7 +154,7 @@ func packedText(t *matrix.Trial, f *verdict.TrialFeatures) string {
 	const room = 18
 	var ids, gold []string
 	for i := range t.Packed {
-		ids = append(ids, t.Packed[i].ID)
+		ids = append(ids, shownID(t.Packed[i].ID, t.Packed[i].Source))
 	}
 	if names := Safe(strings.Join(ids, " ")); columns(names) <= room {
 		return names

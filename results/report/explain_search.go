@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,7 +106,7 @@ func (x *explained) ranking(r *matrix.Retrieval, f *verdict.RetrievalFeatures) {
 	var rows []hitRow
 	for _, rank := range window(len(r.Candidates), r.K, marks) {
 		h := &r.Candidates[rank-1]
-		rows = append(rows, hitRow{rank: rank, id: fitID(h.ID, maxID), score: score(h.Score), mark: marks[rank], text: h.Text.Value})
+		rows = append(rows, hitRow{rank: rank, id: fitID(shownID(h.ID, h.Source), maxID), score: score(h.Score), mark: marks[rank], text: h.Text.Value})
 	}
 	x.hits(rows, r.K, "k", len(r.Candidates))
 }
@@ -296,7 +297,7 @@ func (x *explained) rerank() {
 		if marks[rank] != "" {
 			mark += "  " + marks[rank]
 		}
-		rows = append(rows, hitRow{rank: rank, id: fitID(h.ID, maxID), score: score(h.Score), mark: mark, text: h.Text.Value})
+		rows = append(rows, hitRow{rank: rank, id: fitID(shownID(h.ID, h.Source), maxID), score: score(h.Score), mark: mark, text: h.Text.Value})
 	}
 	x.hits(rows, r.RerankTop, "top", len(r.Reranked))
 	x.blank()
@@ -321,3 +322,13 @@ func score(d *matrix.Decimal) string {
 		return strconv.FormatFloat(f, 'f', 2-int(math.Floor(math.Log10(size))), 64)
 	}
 }
+
+// shownID is how a row names an item: where a store has made its id up, its source says more.
+func shownID(id, source string) string {
+	if source == "" || !madeUp.MatchString(id) {
+		return id
+	}
+	return source
+}
+
+var madeUp = regexp.MustCompile(`^([0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$`)
