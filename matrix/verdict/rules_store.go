@@ -227,7 +227,7 @@ func indexRules() []Rule {
 				current := slices.ContainsFunc(relations, func(r StoredRelation) bool { return !r.Stale })
 				for _, r := range relations {
 					if r.Stale && (!current || r.Relation == "holds-span" || r.ID == g.source) {
-						return yes(fmt.Sprintf("gold %s: %s is stored in revision %q, the case needs %q", g.name(), r.ID, r.Revision, x.c.Evidence.Required[g.requirement].AnyOf[0].Revision))
+						return yes(fmt.Sprintf("gold %s: %s is stored in revision %q, the case needs %q", g.name(), x.label(r.ID), r.Revision, x.c.Evidence.Required[g.requirement].AnyOf[0].Revision))
 					}
 				}
 				for _, s := range x.goldFacts(g.requirement) {
@@ -235,7 +235,7 @@ func indexRules() []Rule {
 						item := &s.Items[i]
 						for _, why := range []string{matrix.OutdatedText, matrix.OutdatedSource} { // age alone explains nothing
 							if slices.Contains(item.Outdated, why) {
-								return yes(fmt.Sprintf("gold %s: %s does not hold it, and %s", g.name(), item.ID, x.outdatedBy(item, why)))
+								return yes(fmt.Sprintf("gold %s: %s does not hold it, and %s", g.name(), x.label(item.ID), x.outdatedBy(item, why)))
 							}
 						}
 					}
@@ -254,7 +254,7 @@ func indexRules() []Rule {
 				}
 				for _, r := range x.relations(g.requirement) {
 					if r.Relation == "part" {
-						return yes(fmt.Sprintf("gold %s: %s ends before or inside the span (%s scanned)", g.source, r.ID, x.scanned()))
+						return yes(fmt.Sprintf("gold %s: %s ends before or inside the span (%s scanned)", g.source, x.label(r.ID), x.scanned()))
 					}
 				}
 				return no
@@ -311,7 +311,7 @@ func bodyRules() []Rule {
 					}
 					for _, r := range relations {
 						if r.Body == body {
-							return yes(fmt.Sprintf("gold %s: %s holds the span, and not the rest of the gold text", g.source, r.ID), passes(x, matrix.CellB)+" with the case's own text")
+							return yes(fmt.Sprintf("gold %s: %s holds the span, and not the rest of the gold text", g.source, x.label(r.ID)), passes(x, matrix.CellB)+" with the case's own text")
 						}
 					}
 				}
@@ -333,7 +333,7 @@ func storedAs(relation, says string, own func(*goldState, StoredRelation) bool) 
 	return func(x *facts, g *goldState) finding {
 		for _, r := range x.relations(g.requirement) {
 			if r.Relation == relation && own(g, r) {
-				return yes(fmt.Sprintf("gold %s: %s %s (%s scanned)", g.source, r.ID, says, x.scanned()))
+				return yes(fmt.Sprintf("gold %s: %s %s (%s scanned)", g.source, x.label(r.ID), says, x.scanned()))
 			}
 		}
 		return no

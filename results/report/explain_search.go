@@ -331,4 +331,9 @@ func shownID(id, source string) string {
 	return source
 }
 
-var madeUp = regexp.MustCompile(`^([0-9]+|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$`)
+const uuid = `[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}`
+
+var (
+	madeUp        = regexp.MustCompile(`^(?:[0-9]+|` + uuid + `)$`)
+	inParentheses = regexp.MustCompile(` \(` + uuid + `\)`)
+)

@@ -43,6 +43,12 @@ func (p *page) cases(s *results.Summary, all bool) {
 		}
 	}
 	for _, r := range rows {
+		if !all { // a line has no room for ids that a store made up, where a name stands before them
+			r.text = inParentheses.ReplaceAllString(r.text, "")
+			for i := range r.shorter {
+				r.shorter[i] = inParentheses.ReplaceAllString(r.shorter[i], "")
+			}
+		}
 		p.caseRow(r, idWidth, labelWidth, all)
 	}
 	if hidden > 0 {
