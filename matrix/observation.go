@@ -86,9 +86,10 @@ type Retrieval struct {
 	EmbedModel     string     `json:"embed_model,omitempty"`
 	QueryPrefix    string     `json:"query_prefix,omitempty"`
 	LowerIsBetter  bool       `json:"lower_is_better,omitempty"`
-	Candidates     []Hit      `json:"candidates"`      // the ranking to Depth; the first K are passed on
-	Cap            int        `json:"cap,omitempty"`   // the store returns no more than this; 0: it returns what is asked for
-	Named          []NamedHit `json:"named,omitempty"` // gold items that are not among the candidates, each looked up by itself
+	Candidates     []Hit      `json:"candidates"`       // the ranking to Depth; the first K are passed on
+	Deeper         bool       `json:"deeper,omitempty"` // what ranks below K is of a second, longer search, whose scores may be others
+	Cap            int        `json:"cap,omitempty"`    // the store returns no more than this; 0: it returns what is asked for
+	Named          []NamedHit `json:"named,omitempty"`  // gold items that are not among the candidates, each looked up by itself
 	RerankModel    string     `json:"rerank_model,omitempty"`
 	RerankTop      int        `json:"rerank_top,omitempty"`
 	RerankOrder    string     `json:"rerank_order,omitempty"`
@@ -215,6 +216,9 @@ type StoreFacts struct {
 	Content          string         `json:"content,omitempty"`           // digest of every item, where the complete fingerprint is asked for
 	ContentAfter     string         `json:"content_after,omitempty"`
 	Revision         string         `json:"revision,omitempty"`
+	Items            int            `json:"items"` // that the store counts before the case, and after it
+	ItemsAfter       int            `json:"items_after"`
+	Unmapped         []string       `json:"unmapped,omitempty"` // meanings of fields, such as "access", whose mapped field no item has
 	Scan             ScanFacts      `json:"scan"`
 	Fresh            *FreshFacts    `json:"fresh,omitempty"`
 	Gold             []GoldFacts    `json:"gold,omitempty"` // one for each alternative of each requirement, in order

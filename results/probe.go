@@ -27,9 +27,11 @@ type Probe struct {
 	Scan     matrix.ScanFacts      `json:"scan"`
 	ScanMS   int64                 `json:"scan_ms"`
 	Fresh    *matrix.FreshFacts    `json:"fresh,omitempty"`
-	Checks   []ProbedCheck         `json:"checks"` // of the store and over all cases, in a fixed order
-	Spans    Share                 `json:"spans"`  // required items whose evidence is stored, of all
-	Recall   map[string]Mean       `json:"recall"` // recall@k by span, id_recall@k by source
+	Checks   []ProbedCheck         `json:"checks"`               // of the store and over all cases, in a fixed order
+	Spans    Share                 `json:"spans"`                // required items whose evidence is stored, of all
+	Recall   map[string]Mean       `json:"recall"`               // recall@k by span, id_recall@k by source
+	Blocked  []string              `json:"blocked_by,omitempty"` // why it ends with 3, in words
+	Held     []string              `json:"held_by,omitempty"`    // why it would end with 4
 	Cases    []verdict.Examination `json:"cases"`
 	Warnings []string              `json:"warnings,omitempty"`
 	WallMS   int64                 `json:"wall_ms"`
@@ -159,38 +161,76 @@ func barring(check string) bool {
 	return slices.Contains([]string{"corpus_hit", "fresh", "dimension_match", "embed_behaviour_match", "filter_control_empty"}, check)
 }
 
-// exit returns the code that a probe ends with. Only blocking cases change it.
+// exit returns the code that a probe ends with, and notes why. Only blocking cases hold or block; a search that failed is told
+// for every case.
 func (p *Probe) exit() int {
-	code := exitPassed
-	worse := func(c int) {
-		rank := []int{exitPassed, exitHeld, exitEnvironment, exitBlocked}
-		if slices.Index(rank, c) > slices.Index(rank, code) {
-			code = c
-		}
-	}
+	p.Blocked, p.Held = nil, nil
+	blocked, held := newReasons(), newReasons()
+	failed := false
 	for i := range p.Cases {
 		c := &p.Cases[i]
+		failed = failed || c.Error != "" && len(c.Defects) == 0
 		if c.Risk != matrix.RiskBlocking {
 			continue
 		}
-		switch {
-		case len(c.Defects) > 0:
-			worse(exitBlocked)
-		case c.Error != "":
-			worse(exitEnvironment)
-		case len(c.Missing) > 0:
-			worse(exitHeld)
+		for _, d := range c.Defects {
+			blocked.add(d.Name(), c.Case)
 		}
 		for _, check := range c.Checks {
 			switch {
 			case check.Result == matrix.No && barring(check.Name):
-				worse(exitBlocked)
-			case check.Result == matrix.No && check.Name == "index_stable", check.Result == matrix.Unknown && check.Name == "corpus_hit":
-				worse(exitHeld)
+				blocked.add(check.Name, c.Case)
+			case check.Result == matrix.No && check.Name == "index_stable", check.Result == matrix.Unknown && check.Name == "corpus_hit",
+				check.Result == matrix.Unknown && check.Name == "fresh" && p.Fresh != nil && p.Fresh.MaxAge > 0:
+				held.add(check.Name, c.Case)
 			}
 		}
+		if len(c.Missing) > 0 {
+			held.add("what was not seen", c.Case)
+		}
 	}
-	return code
+	p.Blocked, p.Held = blocked.say(len(p.Cases)), held.say(len(p.Cases))
+	switch {
+	case len(p.Blocked) > 0:
+		return exitBlocked
+	case failed:
+		return exitEnvironment
+	case len(p.Held) > 0:
+		return exitHeld
+	}
+	return exitPassed
+}
+
+// reasons are the cases of each reason, in the order in which they came up.
+type reasons struct {
+	names []string
+	cases map[string][]string
+}
+
+func newReasons() *reasons { return &reasons{cases: map[string][]string{}} }
+
+func (r *reasons) add(name, id string) {
+	if r.cases[name] == nil {
+		r.names = append(r.names, name)
+	}
+	r.cases[name] = append(r.cases[name], id)
+}
+
+// say writes each reason with its cases, or with their number where it is of every case or of many.
+func (r *reasons) say(all int) []string {
+	const most = 3
+	var out []string
+	for _, name := range r.names {
+		switch ids := r.cases[name]; {
+		case len(ids) == all && all > 1:
+			out = append(out, name+" (every case)")
+		case len(ids) > most:
+			out = append(out, fmt.Sprintf("%s (%d cases)", name, len(ids)))
+		default:
+			out = append(out, fmt.Sprintf("%s (%s)", name, strings.Join(ids, ", ")))
+		}
+	}
+	return out
 }
 
 // Rate returns how many items a second the scan read, 0 where it was too short to tell.

@@ -96,7 +96,7 @@ func (s *session) newCase(c *matrix.Case, plan *matrix.Plan, recorder Recorder, 
 	r.obs.Store = matrix.StoreFacts{
 		Adapter: s.experiment.Backends.Store.Adapter, Version: info.Version, Collection: info.Collection, Mode: s.experiment.Pipeline.Search.Mode, Notes: info.Notes,
 		Fingerprint: info.Fingerprint, FingerprintBlind: info.FingerprintMisses, Content: s.presence.content, Revision: info.Revision, Fresh: s.presence.fresh,
-		Scan: s.presence.scan, Gold: s.presence.gold[c.ID],
+		Items: info.Count, Unmapped: s.presence.unmapped, Scan: s.presence.scan, Gold: s.presence.gold[c.ID],
 	}
 	if s.presence.err != nil {
 		r.obs.Store.Error = callError(s.presence.err)
@@ -129,7 +129,7 @@ func (r *caseRun) fingerprintAfter(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if err == nil {
-		r.obs.Store.FingerprintAfter = after.Fingerprint
+		r.obs.Store.FingerprintAfter, r.obs.Store.ItemsAfter = after.Fingerprint, after.Count
 	}
 	return nil
 }

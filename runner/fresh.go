@@ -70,15 +70,18 @@ func (s *session) age(f *matrix.FreshFacts, item *adapters.Item) []string {
 		out = append(out, matrix.OutdatedAge)
 	}
 	if s.sources != nil {
-		f.Compared++
 		source := item.Source
 		if source == "" {
 			source = item.ID
 		}
 		texts, known := s.sources[source]
+		if known || item.Source != "" {
+			f.Compared++
+		}
 		hash := hashText(item.Text)
 		_, same := texts[hash]
 		switch {
+		case !known && item.Source == "": // nobody can tell which document it is of
 		case !known:
 			f.Gone++
 			out = append(out, matrix.OutdatedGone)

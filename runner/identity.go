@@ -173,6 +173,10 @@ func (s *session) compare(ctx context.Context, ids []string, drawn *fresh) ([]ma
 			v.Truncated = &read
 		}
 		v.Passage = cosine(item.Vector, mine.vectors[own])
+		if v.Passage == nil && !v.Missing && !v.Zero { // the embedder makes nothing of this text in so many dimensions
+			out[i] = matrix.EmbedSample{ID: item.ID, Model: item.EmbedModel, Blank: true}
+			continue
+		}
 		if len(item.Vector) != len(mine.vectors[own]) && v.Passage != nil {
 			v.Shortened = min(len(item.Vector), len(mine.vectors[own]))
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -252,6 +253,56 @@ func TestWordsOfAGroupLeak(t *testing.T) {
 				strings.Replace(harbour("What is the gate code of the north pier?", "4471"), "as: {tenant: north}", "as: {groups: [team-a]}", 1)
 			expectLive(t, onLive(t, live, settings, rest), want)
 		})
+	}
+}
+
+// TestShortFusionIsNoApproximation: production fuses as many of each ranking as it asks for, and a longer fusion has the evidence
+// first. Exactness changes nothing about that, and is not blamed.
+func TestShortFusionIsNoApproximation(t *testing.T) {
+	t.Parallel()
+	live := liveQdrant{startQdrant(t)}
+	texts := []struct {
+		text   string
+		vector []float32
+	}{
+		{"Alpha pier.", []float32{1, 0, 0}}, {"Beta pier.", []float32{0.98, 0.2, 0}}, {"The harbour fee is 60 crowns, as is said in the rules, for boats of any size.", []float32{0.9, 0.4, 0}},
+		{"Harbour fee rules, harbour fee rules.", []float32{0, 1, 0}}, {"Harbour fee rules.", []float32{0, 0.9, 0.1}}, {"Lunch is at noon.", []float32{0, 0, 1}},
+	}
+	const query = "harbour fee rules"
+	vectors := map[string][]float32{query: {1, 0, 0}}
+	var items []adapters.Item
+	for i, x := range texts {
+		vectors[x.text] = x.vector
+		items = append(items, adapters.Item{ID: fmt.Sprint(i), Source: fmt.Sprintf("s%d", i), Text: x.text, Vector: x.vector})
+	}
+	items[2].Source = "gold"
+	made, err := json.Marshal(vectors)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := live.fill(t, items, "cosine")
+	rest := "  embedder: {adapter: embedded, vectors: " + string(made) + "}\n  generator: {adapter: embedded, spots: [60 crowns]}\npipeline: {search: {mode: hybrid, k: 2, filter: {source: {not: nobody}}}}" + harbour(query, "60 crowns")
+	expectLive(t, onLive(t, live, settings, rest), "retrieve/below-cutoff")
+}
+
+// TestUnmappedAccessInLiveStores: rights that are read from a field that no item has show no leak, and that is no pass.
+func TestUnmappedAccessInLiveStores(t *testing.T) {
+	t.Parallel()
+	for _, live := range liveStores(t) {
+		for field, want := range map[string]string{"groups": "access/leak", "group": "inconclusive"} {
+			t.Run(live.adapter()+"/"+field, func(t *testing.T) {
+				settings := live.fill(t, []adapters.Item{
+					{ID: "1", Source: "gold", Text: "The gate code of the north pier is 4471.", Access: []string{"pilots"}},
+					{ID: "2", Text: "The gate code of the south pier is on the board.", Access: []string{"board"}},
+				}, "cosine")
+				fields := maps.Clone(liveFields)
+				fields["access"] = field
+				settings["fields"] = fields
+				rest := "  generator: {adapter: embedded, prefers: best}\npipeline: {search: {mode: keyword, k: 2}}" +
+					strings.Replace(harbour("What is the gate code of the north pier?", "4471"), "as: {tenant: north}", "as: {role: [pilots]}", 1)
+				expectLive(t, onLive(t, live, settings, rest), want)
+			})
+		}
 	}
 }
 

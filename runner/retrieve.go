@@ -141,29 +141,31 @@ func (r *caseRun) ask(ctx context.Context, s search, out *matrix.Retrieval) (ada
 			out.QueryPrefix = *s.prefix
 		}
 	}
-	response, err := r.searchAsProduction(ctx, s, req, out.K)
+	response, deeper, err := r.searchAsProduction(ctx, s, req, out.K)
+	out.Deeper = deeper
 	if err == nil && response.Received != "" {
 		out.QueryEffective = response.Received
 	}
 	return response, err
 }
 
-// searchAsProduction makes production's own request, of k items, and lets what ranks below them follow. A live engine looks
-// further the more it is asked for: an approximate graph is walked wider and more is fused, so that the first k of a long
-// ranking are not what production gets.
-func (r *caseRun) searchAsProduction(ctx context.Context, s search, req adapters.SearchRequest, k int) (adapters.SearchResponse, error) {
-	if s.cell != matrix.CellC || req.Limit <= k || r.store.Capabilities().Local {
-		return r.store.Search(ctx, req)
+// searchAsProduction makes production's own request, of k items, and lets what ranks below them follow, in deeper where it does.
+// A live engine looks further the more it is asked for: an approximate graph is walked wider and more is fused, so that the first
+// k of a long ranking are not what production gets; nor would they be with one thing removed.
+func (r *caseRun) searchAsProduction(ctx context.Context, s search, req adapters.SearchRequest, k int) (_ adapters.SearchResponse, deeper bool, _ error) {
+	if s.only != nil || s.reach > 0 || req.Limit <= k || r.store.Capabilities().Local {
+		response, err := r.store.Search(ctx, req)
+		return response, false, err
 	}
 	deep := req
 	req.Limit = k
 	response, err := r.store.Search(ctx, req)
 	if err != nil || len(response.Hits) < k {
-		return response, err
+		return response, false, err
 	}
 	below, err := r.store.Search(ctx, deep)
 	if err != nil {
-		return response, err
+		return response, false, err
 	}
 	for _, h := range below.Hits {
 		if !slices.ContainsFunc(response.Hits[:k], func(first adapters.Hit) bool { return first.ID == h.ID }) {
@@ -171,7 +173,7 @@ func (r *caseRun) searchAsProduction(ctx context.Context, s search, req adapters
 		}
 	}
 	response.Hits, response.Cap = response.Hits[:min(len(response.Hits), deep.Limit)], below.Cap
-	return response, nil
+	return response, len(response.Hits) > k, nil
 }
 
 // queryVector embeds a query once for the case, however many probes use it.

@@ -15,14 +15,15 @@ import (
 
 // presence is what one pass over the store says of every case's evidence.
 type presence struct {
-	scan    matrix.ScanFacts
-	fresh   *matrix.FreshFacts
-	content string                        // digest of every item, where the complete fingerprint is asked for
-	gold    map[string][]matrix.GoldFacts // by case id
-	sample  []sampled                     // seeded, in the order of the seed
-	size    int                           // of the sample
-	others  map[string]adapters.Item      // items of declared distractors, by source and by id
-	err     error
+	scan     matrix.ScanFacts
+	fresh    *matrix.FreshFacts
+	unmapped []string                      // meanings of fields that no item has
+	content  string                        // digest of every item, where the complete fingerprint is asked for
+	gold     map[string][]matrix.GoldFacts // by case id
+	sample   []sampled                     // seeded, in the order of the seed
+	size     int                           // of the sample
+	others   map[string]adapters.Item      // items of declared distractors, by source and by id
+	err      error
 }
 
 // sampled is one item of the seeded sample of the store.
@@ -51,11 +52,13 @@ func (s *session) prove(ctx context.Context, cases []*matrix.Case) (*presence, e
 	if s.experiment.Checks.Fingerprint == matrix.FingerprintComplete {
 		sum = &contentSum{}
 	}
+	fields := newMeanings(s.experiment.Backends.Store)
 	scanned := 0
 	report, err := s.store.Scan(ctx, s.fullScan(), func(item adapters.Item) error {
 		sum.add(&item)
 		item.Vector = nil // a sampled item is fetched with its vector when it is compared
 		p.see(item)
+		fields.see(&item)
 		outdated := s.age(p.fresh, &item)
 		wanted.see(&item, outdated)
 		scanned++
@@ -63,6 +66,12 @@ func (s *session) prove(ctx context.Context, cases []*matrix.Case) (*presence, e
 		return nil
 	})
 	p.scan = matrix.ScanFacts{Scanned: report.Scanned, Counted: report.Counted, Complete: err == nil && report.Scanned == report.Counted && report.Unread == ""}
+	if err == nil {
+		p.unmapped = fields.unmapped()
+	}
+	for _, meaning := range p.unmapped {
+		s.warn(fmt.Sprintf("no item has a value in the field %q, which backends.store.fields.%s names", fields.mapped[meaning], meaning))
+	}
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

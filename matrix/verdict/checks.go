@@ -171,10 +171,11 @@ func (x *facts) near(s *matrix.GoldFacts) []string {
 func (x *facts) freshCheck() Check {
 	c := Check{Name: "fresh", Result: matrix.Unknown}
 	var reasons []string
-	timed := false
+	timed, met := false, 0
 	for i := range x.gold {
 		for _, s := range x.goldFacts(i) {
 			for _, item := range s.Items {
+				met++
 				timed = timed || item.IndexedAt != "" && (item.UpdatedAt != "" || x.e.Checks.MaxAge > 0)
 				for _, why := range item.Outdated {
 					reasons = append(reasons, item.ID+": "+x.outdatedBy(&item, why))
@@ -188,10 +189,14 @@ func (x *facts) freshCheck() Check {
 		c.Result, c.Evidence = matrix.No, quoted(reasons)
 	case f == nil:
 		c.Evidence = "the store was not scanned"
+	case met == 0:
+		c.Evidence = "no item of its sources is stored, to be compared"
 	case timed || f.Compared > 0:
 		c.Result, c.Evidence = matrix.Yes, "no stored item of its sources is older than its source"
+	case x.e.Checks.MaxAge > 0:
+		c.Evidence = "checks.max_age is set, and no item of its sources tells when it was indexed: set backends.store.fields.indexed_at"
 	default:
-		c.Evidence = "the store tells no times: set backends.store.fields.indexed_at and updated_at, or checks.max_age, or give the documents"
+		c.Evidence = "the store tells no times: set backends.store.fields.indexed_at and updated_at, or give the documents"
 	}
 	return c
 }
@@ -215,6 +220,10 @@ func (x *facts) stableCheck() Check {
 	s := &x.o.Store
 	c := Check{Name: "index_stable", Result: x.indexStable(), Evidence: "cheap fingerprint before and after"}
 	switch {
+	case c.Result == matrix.No && s.Items != s.ItemsAfter:
+		c.Evidence = fmt.Sprintf("it changed while it was read: %s before, %d after", counted(s.Items, "item", "items"), s.ItemsAfter)
+	case c.Result == matrix.No:
+		c.Evidence = fmt.Sprintf("it changed while it was read, and has %s as before", counted(s.Items, "item", "items"))
 	case s.Content != "" && s.ContentAfter != "":
 		c.Evidence = "every item before and after; it cannot see what was changed and changed back in between"
 	case x.e.Checks.Fingerprint == matrix.FingerprintComplete:

@@ -114,6 +114,23 @@ func (x *facts) indexStable() matrix.Answer {
 	return matrix.Yes
 }
 
+// blindToAccess reports whether the rights of items were to be read from a field that no item has, and the asker has an
+// attribute, such as groups, that is held against nothing else: then nothing is known of a leak.
+func (x *facts) blindToAccess() bool {
+	if x.search == nil || !slices.Contains(x.o.Store.Unmapped, "access") {
+		return false
+	}
+	for attribute := range x.c.As {
+		held := slices.ContainsFunc(x.search.Candidates, func(h matrix.Hit) bool { return len(h.Metadata[attribute]) > 0 })
+		if !held {
+			return true
+		}
+	}
+	return false
+}
+
+const noAccessField = "no item has the field that backends.store.fields.access names, so that a leak could not be seen"
+
 func (w *walker) ask(r *Rule) bool {
 	if r.once == nil {
 		return false
@@ -201,6 +218,9 @@ func (w *walker) decide() {
 	case !a.usable():
 		w.outcome = Inconclusive
 		w.missing = append(w.missing, w.environment())
+	case a.passes() && w.blindToAccess():
+		w.outcome = Inconclusive
+		w.missing = append(w.missing, "access: "+noAccessField)
 	case a.passes():
 		w.outcome = Pass
 		switch {

@@ -38,6 +38,9 @@ func Examine(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Obs
 			w.askGold(r)
 		}
 	}
+	if w.blindToAccess() {
+		w.missing = append(w.missing, "access: "+noAccessField)
+	}
 	if w.unstableIndex() {
 		w.missing = append(w.missing, indexMoved)
 	}

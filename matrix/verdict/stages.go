@@ -94,6 +94,8 @@ func (w *walker) testAccess() (State, string) {
 	switch {
 	case len(w.c.As) == 0:
 		return Unobserved, "the case names no asker"
+	case w.blindToAccess():
+		return Unobserved, noAccessField
 	case w.found == nil || len(w.search.PassedOn()) == 0:
 		return Unobserved, "nothing was returned"
 	case w.o.Store.FilterControl != nil && w.o.Store.FilterControl.Error == nil:

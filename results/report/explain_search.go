@@ -108,11 +108,24 @@ func (x *explained) ranking(r *matrix.Retrieval, f *verdict.RetrievalFeatures) {
 		h := &r.Candidates[rank-1]
 		rows = append(rows, hitRow{rank: rank, id: fitID(shownID(h.ID, h.Source), maxID), score: score(h.Score), mark: marks[rank], text: h.Text.Value})
 	}
-	x.hits(rows, r.K, "k", len(r.Candidates))
+	below := ""
+	if r.Deeper && scoresRise(r) {
+		below = "; below it a longer search, which scores otherwise"
+	}
+	x.hits(rows, r.K, "k", below, len(r.Candidates))
+}
+
+// scoresRise reports whether what stands behind the cutoff scores better than what stands before it.
+func scoresRise(r *matrix.Retrieval) bool {
+	if r.K < 1 || len(r.Candidates) <= r.K {
+		return false
+	}
+	last, next := r.Candidates[r.K-1].Score, r.Candidates[r.K].Score
+	return last != nil && next != nil && last.Float() != next.Float() && (next.Float() > last.Float()) != r.LowerIsBetter
 }
 
 // hits draws rows with the cutoff between those that are passed on and the others, and with the gaps.
-func (x *explained) hits(rows []hitRow, cut int, name string, total int) {
+func (x *explained) hits(rows []hitRow, cut int, name, below string, total int) {
 	if len(rows) == 0 {
 		return
 	}
@@ -125,7 +138,7 @@ func (x *explained) hits(rows []hitRow, cut int, name string, total int) {
 	for _, r := range rows {
 		if last <= cut && r.rank > cut && !cutDrawn {
 			x.gap(last, cut)
-			x.line("     " + x.dim(fmt.Sprintf("╌╌ cutoff %s = %d ╌╌", name, cut)))
+			x.line("     " + x.dim(fmt.Sprintf("╌╌ cutoff %s = %d%s ╌╌", name, cut, below)))
 			last, cutDrawn = cut, true
 		}
 		x.gap(last, r.rank-1)
@@ -299,7 +312,7 @@ func (x *explained) rerank() {
 		}
 		rows = append(rows, hitRow{rank: rank, id: fitID(shownID(h.ID, h.Source), maxID), score: score(h.Score), mark: mark, text: h.Text.Value})
 	}
-	x.hits(rows, r.RerankTop, "top", len(r.Reranked))
+	x.hits(rows, r.RerankTop, "top", "", len(r.Reranked))
 	x.blank()
 }
 

@@ -22,7 +22,9 @@ func Probe(w io.Writer, r *results.Probe, o Options) error {
 	p.probeHead(r)
 	p.blank()
 	for _, c := range r.Checks {
-		p.probedCheck(r, &c)
+		if len(c.Unknown) < c.Cases || !slices.Contains([]string{"body_hash_match", "revision_match"}, c.Name) { // no case asks
+			p.probedCheck(r, &c)
+		}
 	}
 	p.blank()
 	lost := p.lost(r)
@@ -60,6 +62,14 @@ func (p *page) probeHead(r *results.Probe) {
 	}
 }
 
+// labelledAt adds untrusted text behind a short label, wrapped.
+func (p *page) labelledAt(label, text string) {
+	for _, line := range wrap(text, p.width-runLabels-4) {
+		p.line("  " + p.dim(pad(label, runLabels)) + line)
+		label = ""
+	}
+}
+
 // noted adds untrusted text behind a mark, wrapped.
 func (p *page) noted(mark, text string) {
 	head := "  " + p.mark(mark) + " "
@@ -84,22 +94,37 @@ func (p *page) probedCheck(r *results.Probe, c *results.ProbedCheck) {
 		}
 	case c.Name == "fresh" && r.Fresh != nil && r.Fresh.Outdated() > 0:
 		text = freshness(r.Fresh)
+	case failing == c.Cases && ofIndex(c.Name):
+		p.checkLine(c, text)
+		return
 	case failing > 0 && c.Cases > 1:
 		text = fmt.Sprintf("%s of %d", counted(failing, "case", "cases"), c.Cases)
 		if c.Evidence != "" {
 			text += "; the first: " + c.Evidence
 		}
 	}
+	if c.Result == matrix.Yes && text == "" {
+		text = map[string]string{"gold_in_candidates": fmt.Sprintf("all evidence of %s ranks within k = %d", counted(c.Cases, "case", "cases"), r.K)}[c.Name]
+	}
+	p.checkLine(c, text)
+	if failing > 0 && c.Cases > 1 && c.Name != "gold_in_candidates" { // those are told below, with why
+		p.perCase(r, c)
+	}
+}
+
+// ofIndex reports whether a check is about the index and not about a case.
+func ofIndex(check string) bool {
+	return strings.HasPrefix(check, "embed_") || check == "dimension_match" || check == "filter_control_empty" || check == "index_stable"
+}
+
+func (p *page) checkLine(c *results.ProbedCheck, text string) {
 	head := "  " + p.mark(answerMark(c.Result)) + " " + pad(Safe(c.Name), p.labels)
 	for _, line := range wrap(text, p.width-p.labels-6) {
 		p.line(head + line)
 		head = spaces(p.labels + 4)
 	}
-	if text == "" {
+	if strings.TrimSpace(text) == "" {
 		p.line(head)
-	}
-	if failing > 0 && c.Cases > 1 && c.Name != "gold_in_candidates" { // those are told below, with why
-		p.perCase(r, c)
 	}
 }
 
@@ -186,7 +211,7 @@ func evidenceOf(r *results.Probe, id, check string) string {
 // returns how many there are.
 func (p *page) lost(r *results.Probe) int {
 	var rows []row
-	cases := 0
+	cases, defects, failed, open := 0, 0, 0, 0
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		if len(c.Defects)+len(c.Missing) == 0 && c.Error == "" {
@@ -195,10 +220,14 @@ func (p *page) lost(r *results.Probe) int {
 		cases++
 		first := row{mark: markUnknown, id: Safe(c.Case), text: strings.Join(c.Missing, "; ")}
 		switch {
-		case c.Error != "":
-			first.mark, first.label, first.text = markEnvironment, "environment", c.Error
 		case len(c.Defects) > 0:
 			first.mark, first.label, first.text = markFail, fit(c.Defects[0].Name(), maxName), c.Defects[0].Evidence[0]
+			defects++
+		case c.Error != "":
+			first.mark, first.label, first.text = markEnvironment, "environment", c.Error
+			failed++
+		default:
+			open++
 		}
 		rows = append(rows, first)
 		for _, d := range c.Defects[min(1, len(c.Defects)):] {
@@ -208,7 +237,7 @@ func (p *page) lost(r *results.Probe) int {
 	if cases == 0 {
 		return 0
 	}
-	p.paragraph(fmt.Sprintf("%s of %s whose evidence would not reach the context, or where something else is wrong", thousands(cases), counted(len(r.Cases), "case", "cases")))
+	p.paragraph(fmt.Sprintf("of %s: %s, %s undecided, %s not searched", counted(len(r.Cases), "case", "cases"), counted(defects, "with a defect", "with a defect"), thousands(open), thousands(failed)))
 	idWidth, labelWidth := 0, 0
 	for _, r := range rows {
 		if n := columns(r.id); n <= maxIDWidth {
@@ -238,8 +267,14 @@ func (p *page) probeEnd(r *results.Probe, lost int) {
 		}
 		p.flow("  ", "   ", parts)
 	}
-	if lost == 0 {
-		p.line("  " + p.mark(markPass) + " the evidence of " + counted(len(r.Cases), "case", "cases") + " is in the store and reaches the context")
+	if withGold := r.Recall[fmt.Sprintf("recall@%d", r.K)].Used; lost == 0 {
+		p.paragraph(fmt.Sprintf("%s the evidence of %s is stored and ranks within k = %d; budget, prompt and answer are not looked at", markPass, counted(withGold, "case", "cases"), r.K))
+	}
+	if len(r.Blocked) > 0 {
+		p.labelledAt("blocked", "by "+strings.Join(r.Blocked, ", "))
+	}
+	if len(r.Held) > 0 {
+		p.labelledAt("held", "by "+strings.Join(r.Held, ", "))
 	}
 	p.linef("  no generator and no reranker was asked; %.1f s", float64(r.WallMS)/1000)
 }

@@ -88,8 +88,8 @@ func TestProbeExits(t *testing.T) {
 	}{
 		{"a blocking defect", func(*results.Probe) {}, 3},
 		{"none", func(p *results.Probe) { p.Cases = p.Cases[:1] }, 0},
-		{"a defect that does not block", func(p *results.Probe) { p.Cases[1].Risk = matrix.RiskInvestigate }, 0},
-		{"a failed search", func(p *results.Probe) { p.Cases = p.Cases[2:]; p.Cases[0].Risk = matrix.RiskBlocking }, 5},
+		{"a defect that does not block", func(p *results.Probe) { p.Cases = p.Cases[:2]; p.Cases[1].Risk = matrix.RiskInvestigate }, 0},
+		{"a failed search of any risk", func(p *results.Probe) { p.Cases = p.Cases[2:] }, 5},
 		{"something unknown", func(p *results.Probe) { p.Cases = p.Cases[:1]; p.Cases[0].Checks[0].Result = matrix.Unknown }, 4},
 		{"an index that moved", func(p *results.Probe) { p.Cases = p.Cases[:1]; p.Cases[0].Checks[3].Result = matrix.No }, 4},
 		{"another embedder", func(p *results.Probe) { p.Cases = p.Cases[:1]; p.Cases[0].Checks[2].Result = matrix.No }, 3},
