@@ -31,6 +31,8 @@ type Probe struct {
 	Spans    Share                 `json:"spans"`  // required items whose evidence is stored, of all
 	Recall   map[string]Mean       `json:"recall"` // recall@k by span, id_recall@k by source
 	Cases    []verdict.Examination `json:"cases"`
+	Planned  int                   `json:"planned,omitempty"` // cases of the experiment
+	Stopped  string                `json:"stopped,omitempty"` // why the probe ended before its last case: as in [Summary]
 	Warnings []string              `json:"warnings,omitempty"`
 	WallMS   int64                 `json:"wall_ms"`
 }

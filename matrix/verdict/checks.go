@@ -217,7 +217,7 @@ func (x *facts) stableCheck() Check {
 	switch {
 	case s.Content != "" && s.ContentAfter != "":
 		c.Evidence = "every item before and after; it cannot see what was changed and changed back in between"
-	case x.e.Checks.Fingerprint == matrix.FingerprintComplete:
+	case x.e.Checks.Fingerprint == matrix.FingerprintComplete && c.Result == matrix.Unknown:
 		c.Evidence = "the store could not be read whole before and after"
 	case s.Fingerprint == "" || s.FingerprintAfter == "":
 		c.Evidence = "the store gives no fingerprint before and after"

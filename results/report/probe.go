@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 )
 
@@ -52,6 +53,9 @@ func (p *page) probeHead(r *results.Probe) {
 	}
 	add(fmt.Sprintf("%s search, k %d", r.Search, r.K))
 	p.flow("", "   ", parts)
+	if r.Stopped != "" {
+		p.line("  " + p.mark(markEnvironment) + " " + fit(stopped(r.Stopped, r.Planned-len(r.Cases)), p.width-4))
+	}
 	for _, note := range r.Notes {
 		p.noted(markEnvironment, note)
 	}
@@ -238,8 +242,13 @@ func (p *page) probeEnd(r *results.Probe, lost int) {
 		}
 		p.flow("  ", "   ", parts)
 	}
-	if lost == 0 {
-		p.line("  " + p.mark(markPass) + " the evidence of " + counted(len(r.Cases), "case", "cases") + " is in the store and reaches the context")
+	needing := slices.DeleteFunc(slices.Clone(r.Cases), func(c verdict.Examination) bool { return len(c.Retrieval.Gold) == 0 })
+	switch {
+	case lost > 0:
+	case len(needing) > 0:
+		p.line("  " + p.mark(markPass) + " the evidence of " + counted(len(needing), "case", "cases") + " is in the store and reaches the context")
+	default:
+		p.line("  no case names evidence, so none was looked for")
 	}
 	p.linef("  no generator and no reranker was asked; %.1f s", float64(r.WallMS)/1000)
 }
