@@ -150,6 +150,37 @@ func (e *edited) Scan(ctx context.Context, req adapters.ScanRequest, visit func(
 	})
 }
 
+// halfRead is a store whose other collections have items that cannot be read as texts.
+type halfRead struct{ adapters.VectorStore }
+
+func (h halfRead) Scan(ctx context.Context, req adapters.ScanRequest, visit func(adapters.Item) error) (adapters.ScanReport, error) {
+	report, err := h.VectorStore.Scan(ctx, req, visit)
+	if req.Collection != "" {
+		report.Unread = "no item of collection \"" + req.Collection + "\" has a text"
+	}
+	return report, err
+}
+
+// TestProbeSaysWhereItDidNotLook: evidence that is missing may stand in what was not read of other collections.
+func TestProbeSaysWhereItDidNotLook(t *testing.T) {
+	t.Parallel()
+	factory := embedded.Factory()
+	open := factory.OpenStore
+	factory.OpenStore = func(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, error) {
+		store, err := open(ctx, cfg)
+		return halfRead{store}, err
+	}
+	r, err := adapters.NewRegistry(factory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(ledgerCase("mooring", "thirteen crowns"), "  generator:", "      - {id: old, collection: archive, text: another}\n  generator:", 1)
+	p := probe(t, text, r)
+	if !slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, `no item of collection "archive" has a text`) }) {
+		t.Errorf("the warnings are %q", p.Warnings)
+	}
+}
+
 // TestCompleteFingerprint: an edit in place during the run is seen by the complete fingerprint alone, and then nothing is judged.
 func TestCompleteFingerprint(t *testing.T) {
 	t.Parallel()
