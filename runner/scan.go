@@ -62,7 +62,7 @@ func (s *session) prove(ctx context.Context, cases []*matrix.Case) (*presence, e
 		s.progress.scanned(scanned)
 		return nil
 	})
-	p.scan = matrix.ScanFacts{Scanned: report.Scanned, Counted: report.Counted, Complete: err == nil && report.Scanned == report.Counted && report.Unread == ""}
+	p.scan = matrix.ScanFacts{Scanned: report.Scanned, Counted: report.Counted, Complete: err == nil && report.Scanned == report.Counted && report.Unread == "", LeftOut: report.LeftOut}
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()

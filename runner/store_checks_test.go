@@ -150,12 +150,14 @@ func (e *edited) Scan(ctx context.Context, req adapters.ScanRequest, visit func(
 	})
 }
 
-// halfRead is a store whose other collections have items that cannot be read as texts.
+// halfRead is a store of which a part is left out, and whose other collections have items that cannot be read as texts.
 type halfRead struct{ adapters.VectorStore }
 
 func (h halfRead) Scan(ctx context.Context, req adapters.ScanRequest, visit func(adapters.Item) error) (adapters.ScanReport, error) {
 	report, err := h.VectorStore.Scan(ctx, req, visit)
-	if req.Collection != "" {
+	if req.Collection == "" {
+		report.LeftOut = "2 of 3 tenants"
+	} else {
 		report.Unread = "no item of collection \"" + req.Collection + "\" has a text"
 	}
 	return report, err
@@ -178,6 +180,10 @@ func TestProbeSaysWhereItDidNotLook(t *testing.T) {
 	p := probe(t, text, r)
 	if !slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, `no item of collection "archive" has a text`) }) {
 		t.Errorf("the warnings are %q", p.Warnings)
+	}
+	d := p.Cases[0].Defects[0]
+	if d.Name() != "index/missing" || d.Grade != verdict.Inferred || !strings.Contains(strings.Join(d.Evidence, "; "), "2 of 3 tenants") {
+		t.Errorf("what the settings leave out is no part of %s (%s): %q", d.Name(), d.Grade, d.Evidence)
 	}
 }
 

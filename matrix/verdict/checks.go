@@ -100,6 +100,9 @@ func (x *facts) heldBy(g *goldState) string {
 		near = append(near, x.near(s)...)
 	}
 	if len(g.holders) == 0 {
+		if out := x.o.Store.Scan.LeftOut; out != "" {
+			near = append(near, "left out: "+out)
+		}
 		return strings.Join(append([]string{"in none"}, near...), "; ")
 	}
 	held := make([]string, len(g.holders))
