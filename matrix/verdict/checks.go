@@ -103,7 +103,11 @@ func (x *facts) heldBy(g *goldState) string {
 		if out := x.o.Store.Scan.LeftOut; out != "" {
 			near = append(near, "left out: "+out)
 		}
-		return strings.Join(append([]string{"in none"}, near...), "; ")
+		none := "in none"
+		if !x.o.Store.Scan.Complete {
+			none = "in none that was read"
+		}
+		return strings.Join(append([]string{none}, near...), "; ")
 	}
 	held := make([]string, len(g.holders))
 	for i, id := range g.holders {
@@ -194,7 +198,10 @@ func (x *facts) freshCheck() Check {
 	case timed || f.Compared > 0:
 		c.Result, c.Evidence = matrix.Yes, "no stored item of its sources is older than its source"
 	default:
-		c.Evidence = "the store tells no times: set backends.store.fields.indexed_at and updated_at, or checks.max_age, or give the documents"
+		c.Evidence = "no stored item of its sources tells, in a form that is read, when it was indexed and its source changed: set backends.store.fields.indexed_at and updated_at, or checks.max_age, or give the documents"
+		if x.e.Checks.MaxAge > 0 {
+			c.Evidence = "no stored item of its sources tells when it was indexed, in a form that is read: checks.max_age needs backends.store.fields.indexed_at"
+		}
 	}
 	return c
 }

@@ -352,6 +352,9 @@ func storedAs(relation, says string, own func(*goldState, StoredRelation) bool) 
 }
 
 func (x *facts) scanned() string {
+	if s := x.o.Store.Scan; !s.Complete && s.Counted == 0 { // it stopped before the store was asked how many there are
+		return counted(s.Scanned, "item", "items") + " read, and not all"
+	}
 	return fmt.Sprintf("%d of %d items", x.o.Store.Scan.Scanned, x.o.Store.Scan.Counted)
 }
 

@@ -79,7 +79,11 @@ func (p *page) probedCheck(r *results.Probe, c *results.ProbedCheck) {
 	failing := len(c.No) + len(c.Unknown)
 	switch {
 	case c.Name == "corpus_hit":
-		text = fmt.Sprintf("%s of %s stored, by one pass over %s of %s", thousands(r.Spans.Used), counted(r.Spans.Total, "span", "spans"), thousands(r.Scan.Scanned), counted(r.Scan.Counted, "item", "items"))
+		of := counted(r.Scan.Counted, "item", "items")
+		if !r.Scan.Complete && r.Scan.Counted == 0 { // it stopped before the store was asked how many there are
+			of = "the items"
+		}
+		text = fmt.Sprintf("%s of %s stored, by one pass over %s of %s", thousands(r.Spans.Used), counted(r.Spans.Total, "span", "spans"), thousands(r.Scan.Scanned), of)
 		if rate := r.Rate(); rate > 0 {
 			text += fmt.Sprintf(" (%.1f s, %s items/s)", float64(r.ScanMS)/1000, thousands(rate))
 		}
