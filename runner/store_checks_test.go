@@ -283,3 +283,34 @@ func TestProbeSaysWhatARunSays(t *testing.T) {
 		}
 	}
 }
+
+// TestFilteredByType: a value that reads as the filter wants it and is of another type is told from one that differs.
+func TestFilteredByType(t *testing.T) {
+	t.Parallel()
+	factory := embedded.Factory()
+	open := factory.OpenStore
+	factory.OpenStore = func(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, error) {
+		store, err := open(ctx, cfg)
+		return numbers{store}, err
+	}
+	r, err := adapters.NewRegistry(factory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(ledgerCase("mooring", "twelve crowns"), "k: 3", "k: 3, filter: {level: 3}", 1)
+	text = strings.ReplaceAll(text, `metadata: {note:`, `metadata: {level: "3", note:`)
+	d := probe(t, text, r).Cases[0].Defects
+	if len(d) != 1 || d[0].Name() != "retrieve/filtered-out" || !strings.Contains(d[0].Evidence[0], "its level reads 3, which is what the filter wants") {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// numbers is a store whose metadata are numbers, which no filter by text admits.
+type numbers struct{ adapters.VectorStore }
+
+func (n numbers) Search(ctx context.Context, req adapters.SearchRequest) (adapters.SearchResponse, error) {
+	if len(req.Filter) > 0 {
+		return adapters.SearchResponse{}, nil
+	}
+	return n.VectorStore.Search(ctx, req)
+}
