@@ -124,6 +124,7 @@ type ScanReport struct {
 	Scanned int
 	Counted int
 	Unread  string // what could not be read without changing the store, and why: a tenant that is not active
+	LeftOut string // what the settings leave out of the collection, such as other tenants; absence says nothing of that
 }
 
 // FetchRequest asks for items by id.

@@ -52,6 +52,13 @@ func (s *Secrets) Read(setting, env, file, dir string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.values = append(s.values, value)
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+		place := "_env"
+		if env == "" {
+			place = "_file"
+		}
+		return "", fmt.Errorf("%s%s holds more than a key: no key has a line break, or a character that is not printable ASCII", setting, place)
+	}
 	return value, nil
 }
 

@@ -12,12 +12,12 @@ import (
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"key": " file-key-1\n", "empty": "\n"} {
+	for name, text := range map[string]string{"key": " file-key-1\n", "empty": "\n", "lines": "file-key-1\nfile-key-2\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	env := map[string]string{"KEY": "env-key-1\n", "BLANK": " "}
+	env := map[string]string{"KEY": "env-key-1\n", "BLANK": " ", "LINES": "env-key-1\nX-Other: 1", "WIDE": "env-key-é"}
 	for _, tt := range []struct {
 		env, file string
 		want, err string
@@ -31,11 +31,17 @@ func TestSecrets(t *testing.T) {
 		{"BLANK", "", "", "is not set or empty"},
 		{"", "empty", "", "is empty"},
 		{"", "nowhere", "", "api_key_file: open"},
+		{"LINES", "", "", "api_key_env holds more than a key"},
+		{"WIDE", "", "", "api_key_env holds more than a key"},
+		{"", "lines", "", "api_key_file holds more than a key"},
 	} {
 		s := &adapters.Secrets{Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
 		got, err := s.Read("api_key", tt.env, tt.file, dir)
 		if got != tt.want || (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("env %q, file %q: %q, %v; want %q, %q", tt.env, tt.file, got, err, tt.want, tt.err)
+		}
+		if err != nil && strings.Contains(err.Error(), "key-1") {
+			t.Errorf("env %q, file %q: the error tells the key: %v", tt.env, tt.file, err)
 		}
 		if text := s.Redactor().String("key is " + got + "."); got != "" && strings.Contains(text, got) {
 			t.Errorf("the key that was read is not taken out of %q", text)

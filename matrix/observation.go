@@ -233,7 +233,8 @@ type ScanFacts struct {
 	Scanned  int    `json:"scanned"`
 	Counted  int    `json:"counted"`
 	Complete bool   `json:"complete"`
-	Reason   string `json:"reason,omitempty"` // why it is not complete
+	Reason   string `json:"reason,omitempty"`   // why it is not complete
+	LeftOut  string `json:"left_out,omitempty"` // what the settings of the store leave out of the collection
 }
 
 // FreshFacts is what one scan saw of the age of all items. The counts are of items; Examples are ids of the first few

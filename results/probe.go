@@ -33,6 +33,8 @@ type Probe struct {
 	Blocked  []string              `json:"blocked_by,omitempty"` // why it ends with 3, in words
 	Held     []string              `json:"held_by,omitempty"`    // why it would end with 4
 	Cases    []verdict.Examination `json:"cases"`
+	Planned  int                   `json:"planned,omitempty"` // cases of the experiment
+	Stopped  string                `json:"stopped,omitempty"` // why the probe ended before its last case: as in [Summary]
 	Warnings []string              `json:"warnings,omitempty"`
 	WallMS   int64                 `json:"wall_ms"`
 }

@@ -27,6 +27,7 @@ func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Pr
 	probe.Store.Items, probe.Store.Dimensions, probe.Store.Distance = info.Count, info.Dimensions, info.Distance
 	probe.Notes, probe.Scan, probe.ScanMS = info.Notes, s.presence.scan, s.scanTook.Milliseconds()
 	probe.Fresh = s.presence.fresh
+	probe.Planned = len(l.Cases)
 	complete := s.experiment.Checks.Fingerprint == matrix.FingerprintComplete
 	waiting, seen := make([]*searched, len(l.Cases)), make([]*verdict.Examination, len(l.Cases))
 	err = s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
@@ -66,7 +67,7 @@ func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Pr
 			probe.Warnings = append(probe.Warnings, w)
 		}
 	}
-	probe.WallMS = time.Since(started).Milliseconds()
+	probe.WallMS, probe.Stopped = time.Since(started).Milliseconds(), whyStopped(err)
 	probe.Total()
 	return probe, err
 }

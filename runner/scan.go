@@ -65,7 +65,7 @@ func (s *session) prove(ctx context.Context, cases []*matrix.Case) (*presence, e
 		s.progress.scanned(scanned)
 		return nil
 	})
-	p.scan = matrix.ScanFacts{Scanned: report.Scanned, Counted: report.Counted, Complete: err == nil && report.Scanned == report.Counted && report.Unread == ""}
+	p.scan = matrix.ScanFacts{Scanned: report.Scanned, Counted: report.Counted, Complete: err == nil && report.Scanned == report.Counted && report.Unread == "", LeftOut: report.LeftOut}
 	if err == nil {
 		p.unmapped = fields.unmapped()
 	}
@@ -131,12 +131,12 @@ func (s *session) lookElsewhere(ctx context.Context, wanted *searchParty) error 
 		return nil
 	}
 	left := most
-	var textless []string
+	var unread []string // why, for each collection that was not read whole
 	for _, collection := range s.storeInfo.Collections {
 		if collection == s.storeInfo.Collection {
 			continue
 		}
-		_, err := s.store.Scan(ctx, adapters.ScanRequest{Collection: collection}, func(item adapters.Item) error {
+		report, err := s.store.Scan(ctx, adapters.ScanRequest{Collection: collection}, func(item adapters.Item) error {
 			if left--; left < 0 {
 				return errEnough
 			}
@@ -150,14 +150,16 @@ func (s *session) lookElsewhere(ctx context.Context, wanted *searchParty) error 
 			s.warn(fmt.Sprintf("evidence that is missing was looked for in %d items of other collections, and not further: raise checks.elsewhere", most))
 			return nil
 		case errors.Is(err, adapters.ErrInvalid): // its items have other fields
-			textless = append(textless, collection)
+			unread = append(unread, err.Error())
+		case err == nil && report.Unread != "":
+			unread = append(unread, report.Unread)
 		case err != nil && !errors.Is(err, adapters.ErrUnsupported) && !errors.Is(err, adapters.ErrNotFound) && !errors.Is(err, adapters.ErrUnauthorised):
 			// An unreadable neighbour says nothing about the searched collection; the evidence stays "missing" there.
 			s.warn(fmt.Sprintf("collection %q could not be scanned: %v", collection, err))
 		}
 	}
-	if len(textless) > 0 {
-		s.warn(fmt.Sprintf("evidence that is missing was not looked for in %d other collections that lack the field of backends.store.fields.text, such as %q", len(textless), textless[0]))
+	if n := len(unread); n > 0 {
+		s.warn(fmt.Sprintf("evidence that is missing was not looked for in all items of %d of the other collections; of the first: %s", n, unread[0]))
 	}
 	return nil
 }

@@ -150,6 +150,43 @@ func (e *edited) Scan(ctx context.Context, req adapters.ScanRequest, visit func(
 	})
 }
 
+// halfRead is a store of which a part is left out, and whose other collections have items that cannot be read as texts.
+type halfRead struct{ adapters.VectorStore }
+
+func (h halfRead) Scan(ctx context.Context, req adapters.ScanRequest, visit func(adapters.Item) error) (adapters.ScanReport, error) {
+	report, err := h.VectorStore.Scan(ctx, req, visit)
+	if req.Collection == "" {
+		report.LeftOut = "2 of 3 tenants"
+	} else {
+		report.Unread = "no item of collection \"" + req.Collection + "\" has a text"
+	}
+	return report, err
+}
+
+// TestProbeSaysWhereItDidNotLook: evidence that is missing may stand in what was not read of other collections.
+func TestProbeSaysWhereItDidNotLook(t *testing.T) {
+	t.Parallel()
+	factory := embedded.Factory()
+	open := factory.OpenStore
+	factory.OpenStore = func(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, error) {
+		store, err := open(ctx, cfg)
+		return halfRead{store}, err
+	}
+	r, err := adapters.NewRegistry(factory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(ledgerCase("mooring", "thirteen crowns"), "  generator:", "      - {id: old, collection: archive, text: another}\n  generator:", 1)
+	p := probe(t, text, r)
+	if !slices.ContainsFunc(p.Warnings, func(w string) bool { return strings.Contains(w, `no item of collection "archive" has a text`) }) {
+		t.Errorf("the warnings are %q", p.Warnings)
+	}
+	d := p.Cases[0].Defects[0]
+	if d.Name() != "index/missing" || d.Grade != verdict.Inferred || !strings.Contains(strings.Join(d.Evidence, "; "), "2 of 3 tenants") {
+		t.Errorf("what the settings leave out is no part of %s (%s): %q", d.Name(), d.Grade, d.Evidence)
+	}
+}
+
 // TestCompleteFingerprint: an edit in place during the run is seen by the complete fingerprint alone, and then nothing is judged.
 func TestCompleteFingerprint(t *testing.T) {
 	t.Parallel()
@@ -245,4 +282,35 @@ func TestProbeSaysWhatARunSays(t *testing.T) {
 			t.Errorf("%s: only %d defects were compared", example, judged)
 		}
 	}
+}
+
+// TestFilteredByType: a value that reads as the filter wants it and is of another type is told from one that differs.
+func TestFilteredByType(t *testing.T) {
+	t.Parallel()
+	factory := embedded.Factory()
+	open := factory.OpenStore
+	factory.OpenStore = func(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, error) {
+		store, err := open(ctx, cfg)
+		return numbers{store}, err
+	}
+	r, err := adapters.NewRegistry(factory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(ledgerCase("mooring", "twelve crowns"), "k: 3", "k: 3, filter: {level: 3}", 1)
+	text = strings.ReplaceAll(text, `metadata: {note:`, `metadata: {level: "3", note:`)
+	d := probe(t, text, r).Cases[0].Defects
+	if len(d) != 1 || d[0].Name() != "retrieve/filtered-out" || !strings.Contains(d[0].Evidence[0], "its level reads 3, which is what the filter wants") {
+		t.Errorf("got %+v", d)
+	}
+}
+
+// numbers is a store whose metadata are numbers, which no filter by text admits.
+type numbers struct{ adapters.VectorStore }
+
+func (n numbers) Search(ctx context.Context, req adapters.SearchRequest) (adapters.SearchResponse, error) {
+	if len(req.Filter) > 0 {
+		return adapters.SearchResponse{}, nil
+	}
+	return n.VectorStore.Search(ctx, req)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
@@ -99,6 +100,17 @@ const portCase = `
 cases:
   - {id: c, query: what is the fee, evidence: {required: [{source: gold, span: forty crowns, text: In this port the fee is forty crowns.}]}, claims: [{id: fee, any: [forty crowns]}]}
 `
+
+// TestHalfAScanProvesNothing: what is said of a scan that stopped is not what is said of a whole one.
+func TestHalfAScanProvesNothing(t *testing.T) {
+	t.Parallel()
+	r := veil(t, func(s *veiledStore) { s.scanStops = true })
+	p := probe(t, "backends:"+port+"    faults: {omit: [gold]}\n  generator: {adapter: embedded}\npipeline: {search: {mode: keyword, k: 1}}"+portCase, r)
+	check := checkNamed(t, p, "corpus_hit")
+	if check.Result != matrix.Unknown || !strings.Contains(check.Evidence, "in none that was read; ") || !strings.Contains(check.Evidence, "and not all") {
+		t.Errorf("corpus_hit is %s: %q", check.Result, check.Evidence)
+	}
+}
 
 // TestUnknownIsSaid keeps one observation back and expects that no stage is blamed where it would have decided, and that the
 // verdict names it; and that the verdict stands where it does not matter.

@@ -94,7 +94,7 @@ func (s *store) hint(code codes.Code, text string) (hint string, wrong bool) {
 		return "the server does not speak TLS " + at + ": set backends.store.tls to false", true
 	case strings.Contains(text, "x509") || strings.Contains(text, "certificate"):
 		return "the certificate of the server is not accepted " + at + ": check backends.store.tls.ca_file and server_name", true
-	case strings.Contains(text, "no such host"):
+	case strings.Contains(text, "no such host") || strings.Contains(text, "produced zero addresses"):
 		return "there is no such host " + at, true
 	case strings.Contains(text, "connection refused"):
 		return "no server answers " + at + ": check the host, the gRPC port (by default 6334) and that it runs", false

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/qdrant/go-client/qdrant"
 	"google.golang.org/grpc/codes"
@@ -102,12 +103,11 @@ func (t *textFields) unread(field string) string {
 	if len(t.others) == 0 {
 		return ""
 	}
-	kind := slices.Sorted(maps.Keys(t.others))[0]
 	n := 0
 	for _, items := range t.others {
 		n += items
 	}
-	return fmt.Sprintf("%d items hold %s and not a text in the field %q", n, kind, field)
+	return fmt.Sprintf("%d items hold %s and not a text in the field %q", n, strings.Join(slices.Sorted(maps.Keys(t.others)), " or "), field)
 }
 
 // scanned is what a scan says of the texts after its last page.

@@ -106,9 +106,10 @@ func TestTextsOfDifferentKinds(t *testing.T) {
 	server := sharedServer(t)
 	name := plain(t, server, 10, map[string]any{"text": 7})
 	server.Upsert(t, name, &qdrant.PointStruct{Id: qdrant.NewIDNum(99), Vectors: qdrant.NewVectorsMap(nil), Payload: qdrant.NewValueMap(map[string]any{"text": "a"})})
+	server.Upsert(t, name, &qdrant.PointStruct{Id: qdrant.NewIDNum(98), Vectors: qdrant.NewVectorsMap(nil), Payload: qdrant.NewValueMap(map[string]any{"text": []any{"a"}})})
 	s := openOn(t, server, name, `"vector": "dense"`)
 	_, report, err := scanAll(t.Context(), s, nil)
-	if err != nil || report.Scanned != 11 || !strings.Contains(report.Unread, "10 items hold a number") {
+	if err != nil || report.Scanned != 12 || !strings.Contains(report.Unread, "11 items hold a list or a number") {
 		t.Errorf("%+v, %v", report, err)
 	}
 }

@@ -105,3 +105,15 @@ func TestAKeyForOneCollection(t *testing.T) {
 	_, err = open(t.Context(), adapters.Config{Settings: []byte(strings.Replace(string(f.settings("")), `"docs"`, `"none"`, 1))})
 	wantError(t, err, adapters.KindNotFound, "backends.store.collection", `"none"`)
 }
+
+// TestScanTellsWhatAShardKeyLeavesOut: what was not found may stand in another shard.
+func TestScanTellsWhatAShardKeyLeavesOut(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, 3)
+	for more, want := range map[string]string{"": "", `"shard_key": "eu"`: "the shards without the key of backends.store.shard_key"} {
+		report, err := f.open(t, more).Scan(t.Context(), adapters.ScanRequest{}, func(adapters.Item) error { return nil })
+		if err != nil || report.LeftOut != want {
+			t.Errorf("%s: %+v, %v", more, report, err)
+		}
+	}
+}

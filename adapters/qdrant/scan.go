@@ -25,6 +25,9 @@ func (s *store) Scan(ctx context.Context, req adapters.ScanRequest, visit func(a
 		collection, other = req.Collection, req.Collection
 	}
 	scan := scanning{store: s, pages: s.pages(collection, vectors, s.set.Page), other: other, vectors: req.Vectors}
+	if s.set.ShardKey.key != nil {
+		scan.report.LeftOut = "the shards without the key of backends.store.shard_key"
+	}
 	if err := scan.run(ctx, visit); err != nil {
 		if scan.refused { // by visit: its error is the caller's own
 			return scan.report, err

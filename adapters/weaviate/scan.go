@@ -47,7 +47,7 @@ func (s *store) scan(ctx context.Context, req adapters.ScanRequest, report *adap
 	if err != nil {
 		return err
 	}
-	report.Unread = list.unread(c)
+	report.Unread, report.LeftOut = list.unread(c), list.leftOut()
 	for _, tenant := range list.active {
 		err := s.walk(ctx, c, tenant, req.Vectors, func(o object) error {
 			if err := ctx.Err(); err != nil {

@@ -15,6 +15,7 @@ import (
 type tenantList struct {
 	active   []string
 	inactive map[string]string // name → status
+	others   int               // tenants that the settings leave out
 }
 
 // tenants asks for the tenants of a class each time: they come, go, and fall asleep while we look at others.
@@ -31,6 +32,7 @@ func (s *store) tenants(ctx context.Context, c *class) (tenantList, error) {
 	for _, tenant := range known {
 		found[tenant.Name] = true
 		if len(s.set.Tenants) > 0 && !slices.Contains(s.set.Tenants, tenant.Name) {
+			list.others++
 			continue
 		}
 		if isActive(tenant.ActivityStatus) {
@@ -77,6 +79,14 @@ func (l tenantList) unread(c *class) string {
 	}
 	return fmt.Sprintf("%d tenants of class %q that are not active, and are not woken up to be read: %s; activate them, or name the others in backends.store.tenants",
 		total, c.name, strings.Join(names, ", "))
+}
+
+// leftOut says what the settings leave out.
+func (l tenantList) leftOut() string {
+	if l.others == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d tenants, which backends.store.tenants does not name", l.others, l.others+len(l.active)+len(l.inactive))
 }
 
 // choose returns the tenants that the conditions on the tenant admit. To ask for one that is there and cannot be read is an error.

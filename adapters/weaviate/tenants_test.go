@@ -51,7 +51,7 @@ func TestTenants(t *testing.T) {
 		seen[strings.Join(item.Metadata["tenant"], ",")]++
 		return nil
 	})
-	if err != nil || report.Scanned != 20 || report.Counted != 20 || !strings.Contains(report.Unread, `"initech"`) {
+	if err != nil || report.Scanned != 20 || report.Counted != 20 || !strings.Contains(report.Unread, `"initech"`) || report.LeftOut != "" {
 		t.Errorf("%+v, %v", report, err)
 	}
 	if seen["acme"] != 10 || seen["globex"] != 10 {
@@ -117,8 +117,8 @@ func TestTenantsThatAreNamed(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || report.Scanned != 10 || report.Counted != 10 || report.Unread != "" {
-		t.Errorf("%+v, %v, want 10 items and nothing unread", report, err)
+	if err != nil || report.Scanned != 10 || report.Counted != 10 || report.Unread != "" || !strings.HasPrefix(report.LeftOut, "2 of 3 tenants") {
+		t.Errorf("%+v, %v, want 10 items, nothing unread and two tenants left out", report, err)
 	}
 	s = opened(t, server, base.with(settings{"tenants": []string{"acme", "initech"}}))
 	if report, err := scanAll(t.Context(), s, ignore); err != nil || report.Scanned != 10 || !strings.Contains(report.Unread, `"initech"`) {

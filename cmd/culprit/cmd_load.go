@@ -108,7 +108,7 @@ func (o *loadOptions) failed(ctx context.Context, r *loader.Report, err error) e
 	case errors.As(err, &problem):
 		return &brokenError{problems: experiments.Problems{problem}, files: 1}
 	case ctx.Err() != nil && r.Action != "":
-		return stopped{fmt.Sprintf("interrupted: %d of %d documents are written, and collection %q is marked as unfinished\ngo on with: %s",
+		return stopped{fmt.Sprintf("interrupted: at least %d of %d documents are written, and collection %q is marked as unfinished\ngo on with: %s",
 			r.Written, r.Items, r.Collection, o.commandLine()), context.Canceled}
 	case ctx.Err() != nil:
 		return stopped{"interrupted before anything was written", context.Canceled}

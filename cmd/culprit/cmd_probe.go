@@ -59,7 +59,9 @@ func (a *app) probe(ctx context.Context, o probeOptions) error {
 		return err
 	}
 	progress := a.progress()
-	ctx, drain, stop := interrupts(ctx, func() {})
+	ctx, drain, stop := interrupts(ctx, func() {
+		progress.above(func() { a.warnf("interrupted: finishing the cases that are under way; interrupt again to cancel them") })
+	})
 	defer stop()
 	probe, err := runner.Probe(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Secrets: a.secrets(), Drain: drain, Progress: progress.runner()})
 	progress.clear()
@@ -73,6 +75,9 @@ func (a *app) probe(ctx context.Context, o probeOptions) error {
 	}
 	if probe == nil {
 		return err
+	}
+	if err != nil {
+		probe.Exit = exitCode(err)
 	}
 	if a.json {
 		return errors.Join(a.writeJSON(probe), err)

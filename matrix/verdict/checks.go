@@ -100,7 +100,14 @@ func (x *facts) heldBy(g *goldState) string {
 		near = append(near, x.near(s)...)
 	}
 	if len(g.holders) == 0 {
-		return strings.Join(append([]string{"in none"}, near...), "; ")
+		if out := x.o.Store.Scan.LeftOut; out != "" {
+			near = append(near, "left out: "+out)
+		}
+		none := "in none"
+		if !x.o.Store.Scan.Complete {
+			none = "in none that was read"
+		}
+		return strings.Join(append([]string{none}, near...), "; ")
 	}
 	held := make([]string, len(g.holders))
 	for i, id := range g.holders {
@@ -194,9 +201,9 @@ func (x *facts) freshCheck() Check {
 	case timed || f.Compared > 0:
 		c.Result, c.Evidence = matrix.Yes, "no stored item of its sources is older than its source"
 	case x.e.Checks.MaxAge > 0:
-		c.Evidence = "checks.max_age is set, and no item of its sources tells when it was indexed: set backends.store.fields.indexed_at"
+		c.Evidence = "no stored item of its sources tells when it was indexed, in a form that is read: checks.max_age needs backends.store.fields.indexed_at"
 	default:
-		c.Evidence = "the store tells no times: set backends.store.fields.indexed_at and updated_at, or give the documents"
+		c.Evidence = "no stored item of its sources tells, in a form that is read, when it was indexed and its source changed: set backends.store.fields.indexed_at and updated_at, or give the documents"
 	}
 	return c
 }
@@ -226,7 +233,7 @@ func (x *facts) stableCheck() Check {
 		c.Evidence = fmt.Sprintf("it changed while it was read, and has %s as before", counted(s.Items, "item", "items"))
 	case s.Content != "" && s.ContentAfter != "":
 		c.Evidence = "every item before and after; it cannot see what was changed and changed back in between"
-	case x.e.Checks.Fingerprint == matrix.FingerprintComplete:
+	case x.e.Checks.Fingerprint == matrix.FingerprintComplete && c.Result == matrix.Unknown:
 		c.Evidence = "the store could not be read whole before and after"
 	case s.Fingerprint == "" || s.FingerprintAfter == "":
 		c.Evidence = "the store gives no fingerprint before and after"

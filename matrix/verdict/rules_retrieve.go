@@ -117,9 +117,10 @@ func (x *facts) refusedBy(cell matrix.CellID, rank int) []string {
 		return nil
 	}
 	hit := probe.Candidates[rank-1]
-	var out []string
+	var out, alike []string
 	for _, c := range x.search.Filter {
 		if admits(matrix.Filter{c}, hit) {
+			alike = append(alike, fmt.Sprintf("its %s reads %s", c.Field, orElse(quoted(valuesOf(hit, c.Field)), "nothing")))
 			continue
 		}
 		wants := "wants " + orElse(quoted(c.AnyOf), "a value, and the asker has none")
@@ -127,6 +128,10 @@ func (x *facts) refusedBy(cell matrix.CellID, rank int) []string {
 			wants = "excludes " + quoted(c.AnyOf)
 		}
 		out = append(out, fmt.Sprintf("gold %s: its %s is %s, the filter %s", x.label(hit.ID), c.Field, orElse(quoted(valuesOf(hit, c.Field)), "not set"), wants))
+	}
+	if len(out) == 0 {
+		out = append(out, fmt.Sprintf("gold %s: %s, which is what the filter wants, and the store does not admit it: is the field of another type (a number or boolean needs typed), or not indexed?",
+			x.label(hit.ID), strings.Join(alike, " and ")))
 	}
 	return out
 }

@@ -210,7 +210,10 @@ func indexRules() []Rule {
 				if len(g.holders) > 0 {
 					evidence = append(evidence, fmt.Sprintf("its span stands in %s, which is not the gold: another source, and too few words to tell", quoted(g.holders)))
 				}
-				return when(len(x.relations(g.requirement)) == 0, evidence...)
+				if len(x.relations(g.requirement)) > 0 {
+					return no
+				}
+				return x.within(yes(evidence...))
 			}),
 		rule("ghost", "An item with the gold's id is indexed, but its body is empty.",
 			"fetch by id: the item exists and has no text",
@@ -278,9 +281,17 @@ func indexRules() []Rule {
 				if len(g.holders) > 0 {
 					evidence = append(evidence, fmt.Sprintf("the span stands in %s, which the case does not name", quoted(g.holders)))
 				}
-				return yes(evidence...)
+				return x.within(yes(evidence...))
 			}),
 	}
+}
+
+// within takes into account that the settings leave a part of the collection out: it may hold what was not found.
+func (x *facts) within(f finding) finding {
+	if out := x.o.Store.Scan.LeftOut; out != "" {
+		f.evidence, f.grade = append(f.evidence, "it was not looked for in what the settings leave out: "+out), Inferred
+	}
+	return f
 }
 
 // unserved names the fields that hold the span although they are not what is served as text.
@@ -341,6 +352,9 @@ func storedAs(relation, says string, own func(*goldState, StoredRelation) bool) 
 }
 
 func (x *facts) scanned() string {
+	if s := x.o.Store.Scan; !s.Complete && s.Counted == 0 { // it stopped before the store was asked how many there are
+		return counted(s.Scanned, "item", "items") + " read, and not all"
+	}
 	return fmt.Sprintf("%d of %d items", x.o.Store.Scan.Scanned, x.o.Store.Scan.Counted)
 }
 

@@ -67,35 +67,40 @@ func (s Span) Folding(text string) string {
 // Split says which of a document's texts hold the span only together: the end of one and the start of another, which may
 // overlap.
 type Split struct {
-	words  []string
-	starts map[int]string // number of the span's first words with which the text of that id ends
-	ends   map[int]string // number of the span's first words that are missing where the text of that id begins
+	span   string         // folded
+	starts map[int]string // bytes of the span with which the text of that id ends, counted from its start
+	ends   map[int]string // bytes of the span that are missing where the text of that id begins
 }
+
+// longEnough is how many bytes a span needs to be looked for in two parts of a word: of a shorter one, a text may begin or end
+// with them by chance. Some languages write no space between words.
+const longEnough = 8
 
 // NewSplit prepares the span for [Split.Add]; the texts may come in any order.
 func (s Span) NewSplit() *Split {
-	return &Split{words: strings.Fields(s.folded), starts: map[int]string{}, ends: map[int]string{}}
+	return &Split{span: s.folded, starts: map[int]string{}, ends: map[int]string{}}
 }
 
 // Add looks at the text of one item of the document.
 func (p *Split) Add(id, text string) {
-	if len(p.words) < 2 {
-		return
-	}
 	text = foldString(text)
-	for i := 1; i < len(p.words); i++ {
-		if head := strings.Join(p.words[:i], " "); p.starts[i] == "" && strings.HasSuffix(text, head) {
-			p.starts[i] = id
+	for cut := range p.span {
+		between := cut > 0 && (p.span[cut] == ' ' || p.span[cut-1] == ' ')
+		if cut == 0 || !between && len(p.span) < longEnough {
+			continue
 		}
-		if tail := strings.Join(p.words[i:], " "); p.ends[i] == "" && strings.HasPrefix(text, tail) {
-			p.ends[i] = id
+		if p.starts[cut] == "" && strings.HasSuffix(text, strings.TrimSuffix(p.span[:cut], " ")) {
+			p.starts[cut] = id
+		}
+		if p.ends[cut] == "" && strings.HasPrefix(text, strings.TrimPrefix(p.span[cut:], " ")) {
+			p.ends[cut] = id
 		}
 	}
 }
 
 // Pair returns the ids of two texts that hold the span together, nil where none do.
 func (p *Split) Pair() []string {
-	for i := len(p.words) - 1; i > 0; i-- {
+	for i := len(p.span) - 1; i > 0; i-- {
 		for j := 1; j <= i && p.starts[i] != ""; j++ {
 			if p.ends[j] != "" && p.ends[j] != p.starts[i] {
 				return []string{p.starts[i], p.ends[j]}

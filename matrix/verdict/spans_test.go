@@ -65,22 +65,29 @@ func TestFolding(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	t.Parallel()
-	const span = "applies from 1 September 2026 onwards"
 	for _, tt := range []struct {
 		name  string
 		texts []string
 		want  []string
+		span  string // "": the usual one
 	}{
-		{"over two", []string{"It applies from 1", "September 2026 onwards. More."}, []string{"t0", "t1"}},
-		{"over two, in order", []string{"It applies from 1", "September 2026 onwards and so on"}, []string{"t0", "t1"}},
-		{"over two, the other way round", []string{"september 2026 onwards and so on", "It applies FROM 1"}, []string{"t1", "t0"}},
-		{"overlapping", []string{"It applies from 1 September", "1 September 2026 onwards"}, []string{"t0", "t1"}},
-		{"with a gap", []string{"It applies from 1", "2026 onwards"}, nil},
-		{"not at the border", []string{"It applies from 1, see", "September 2026 onwards"}, nil},
-		{"in one alone", []string{"onwards it applies"}, nil},
-		{"three", []string{"x applies", "from 1 September", "2026 onwards"}, nil},
+		{"over two", []string{"It applies from 1", "September 2026 onwards. More."}, []string{"t0", "t1"}, ""},
+		{"over two, in order", []string{"It applies from 1", "September 2026 onwards and so on"}, []string{"t0", "t1"}, ""},
+		{"over two, the other way round", []string{"september 2026 onwards and so on", "It applies FROM 1"}, []string{"t1", "t0"}, ""},
+		{"overlapping", []string{"It applies from 1 September", "1 September 2026 onwards"}, []string{"t0", "t1"}, ""},
+		{"with a gap", []string{"It applies from 1", "2026 onwards"}, nil, ""},
+		{"not at the border", []string{"It applies from 1, see", "September 2026 onwards"}, nil, ""},
+		{"in one alone", []string{"onwards it applies"}, nil, ""},
+		{"three", []string{"x applies", "from 1 September", "2026 onwards"}, nil, ""},
+		{"inside a word", []string{"It applies from 1 Sept", "ember 2026 onwards"}, []string{"t0", "t1"}, ""},
+		{"where no space stands between words", []string{"月から始まります", "テキスト検索は四"}, []string{"t1", "t0"}, "検索は四月から"},
+		{"between two digits of an amount", []string{"a fee of 0.", "38 euros"}, []string{"t0", "t1"}, "0.38 euros"},
+		{"too short to be cut inside a word", []string{"room 5", "5 steps"}, nil, "55"},
 	} {
-		p := NewSpan(span).NewSplit()
+		if tt.span == "" {
+			tt.span = "applies from 1 September 2026 onwards"
+		}
+		p := NewSpan(tt.span).NewSplit()
 		for i, text := range tt.texts {
 			p.Add(fmt.Sprintf("t%d", i), text)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 )
 
@@ -54,6 +55,9 @@ func (p *page) probeHead(r *results.Probe) {
 	}
 	add(fmt.Sprintf("%s search, k %d", r.Search, r.K))
 	p.flow("", "   ", parts)
+	if r.Stopped != "" {
+		p.line("  " + p.mark(markEnvironment) + " " + fit(stopped(r.Stopped, r.Planned-len(r.Cases)), p.width-4))
+	}
 	for _, note := range r.Notes {
 		p.noted(markEnvironment, note)
 	}
@@ -85,7 +89,11 @@ func (p *page) probedCheck(r *results.Probe, c *results.ProbedCheck) {
 	failing := len(c.No) + len(c.Unknown)
 	switch {
 	case c.Name == "corpus_hit":
-		text = fmt.Sprintf("%s of %s stored, by one pass over %s of %s", thousands(r.Spans.Used), counted(r.Spans.Total, "span", "spans"), thousands(r.Scan.Scanned), counted(r.Scan.Counted, "item", "items"))
+		of := counted(r.Scan.Counted, "item", "items")
+		if !r.Scan.Complete && r.Scan.Counted == 0 { // it stopped before the store was asked how many there are
+			of = "the items"
+		}
+		text = fmt.Sprintf("%s of %s stored, by one pass over %s of %s", thousands(r.Spans.Used), counted(r.Spans.Total, "span", "spans"), thousands(r.Scan.Scanned), of)
 		if rate := r.Rate(); rate > 0 {
 			text += fmt.Sprintf(" (%.1f s, %s items/s)", float64(r.ScanMS)/1000, thousands(rate))
 		}
@@ -267,8 +275,13 @@ func (p *page) probeEnd(r *results.Probe, lost int) {
 		}
 		p.flow("  ", "   ", parts)
 	}
-	if withGold := r.Recall[fmt.Sprintf("recall@%d", r.K)].Used; lost == 0 {
-		p.paragraph(fmt.Sprintf("%s the evidence of %s is stored and ranks within k = %d; budget, prompt and answer are not looked at", markPass, counted(withGold, "case", "cases"), r.K))
+	needing := slices.DeleteFunc(slices.Clone(r.Cases), func(c verdict.Examination) bool { return len(c.Retrieval.Gold) == 0 })
+	switch {
+	case lost > 0:
+	case len(needing) > 0:
+		p.paragraph(fmt.Sprintf("%s the evidence of %s is stored and ranks within k = %d; budget, prompt and answer are not looked at", markPass, counted(len(needing), "case", "cases"), r.K))
+	default:
+		p.line("  no case names evidence, so none was looked for")
 	}
 	if len(r.Blocked) > 0 {
 		p.labelledAt("blocked", "by "+strings.Join(r.Blocked, ", "))

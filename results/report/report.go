@@ -66,20 +66,20 @@ func (p *page) runHead(s *results.Summary) {
 	case s.Rebuilt:
 		p.line("  " + p.mark(markEnvironment) + " this execution did not end: what follows is made of the bundles it left")
 	case s.Stopped != "":
-		p.line("  " + p.mark(markEnvironment) + " " + fit(stopped(s), p.width-4))
+		p.line("  " + p.mark(markEnvironment) + " " + fit(stopped(s.Stopped, s.Planned-len(s.Cases)), p.width-4))
 	}
 }
 
-// stopped says why an execution has not run all of its cases.
-func stopped(s *results.Summary) string {
+// stopped says why some cases are left.
+func stopped(why string, left int) string {
 	says := map[string]string{
 		results.StoppedInterrupted: "interrupted", results.StoppedCancelled: "cancelled",
 		results.StoppedLimit: "stopped at limits.calls", results.StoppedError: "stopped by an error",
-	}[s.Stopped]
+	}[why]
 	if says == "" {
-		says = "stopped: " + s.Stopped
+		says = "stopped: " + why
 	}
-	if left := s.Planned - len(s.Cases); left > 0 {
+	if left > 0 {
 		says += ": " + counted(left, "case was", "cases were") + " not run to the end"
 	}
 	return says
