@@ -237,6 +237,10 @@ type ScanFacts struct {
 	LeftOut  string `json:"left_out,omitempty"` // what the settings of the store leave out of the collection
 }
 
+// Miscounted reports whether a scan that read to the end met another number of items than were counted behind it: they came or
+// went meanwhile, unless the store counts otherwise than it lists.
+func (s ScanFacts) Miscounted() bool { return s.Counted > 0 && s.Scanned != s.Counted }
+
 // FreshFacts is what one scan saw of the age of all items. The counts are of items; Examples are ids of the first few
 // outdated ones.
 type FreshFacts struct {

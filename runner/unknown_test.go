@@ -112,6 +112,17 @@ func TestHalfAScanProvesNothing(t *testing.T) {
 	}
 }
 
+// TestMiscountIsNoRest: a fingerprint that is the same before and after does not say that nothing came or went in between.
+func TestMiscountIsNoRest(t *testing.T) {
+	t.Parallel()
+	text := "backends:" + port + "  generator: {adapter: embedded}\npipeline: {search: {mode: keyword, k: 1}}" + portCase
+	p := probe(t, text, veil(t, func(s *veiledStore) { s.countsMore = true }))
+	check := checkNamed(t, p, "index_stable")
+	if check.Result != matrix.Unknown || !strings.Contains(check.Evidence, "3 items were read, the store counts 4") {
+		t.Errorf("index_stable is %s: %q", check.Result, check.Evidence)
+	}
+}
+
 // TestUnknownIsSaid keeps one observation back and expects that no stage is blamed where it would have decided, and that the
 // verdict names it; and that the verdict stands where it does not matter.
 func TestUnknownIsSaid(t *testing.T) {

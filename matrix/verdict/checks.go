@@ -231,6 +231,8 @@ func (x *facts) stableCheck() Check {
 		c.Evidence = fmt.Sprintf("it changed while it was read: %s before, %d after", counted(s.Items, "item", "items"), s.ItemsAfter)
 	case c.Result == matrix.No:
 		c.Evidence = fmt.Sprintf("it changed while it was read, and has %s as before", counted(s.Items, "item", "items"))
+	case s.Scan.Miscounted() && c.Result == matrix.Unknown:
+		c.Evidence = s.Scan.Reason + ": some came or went during the scan"
 	case s.Content != "" && s.ContentAfter != "":
 		c.Evidence = "every item before and after; it cannot see what was changed and changed back in between"
 	case x.e.Checks.Fingerprint == matrix.FingerprintComplete && c.Result == matrix.Unknown:

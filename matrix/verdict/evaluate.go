@@ -108,7 +108,7 @@ func (x *facts) indexStable() matrix.Answer {
 	switch {
 	case moved(s.Fingerprint, s.FingerprintAfter), moved(s.Content, s.ContentAfter):
 		return matrix.No
-	case x.e.Checks.Fingerprint == matrix.FingerprintComplete && (s.Content == "" || s.ContentAfter == ""), s.Fingerprint == "", s.FingerprintAfter == "":
+	case x.e.Checks.Fingerprint == matrix.FingerprintComplete && (s.Content == "" || s.ContentAfter == ""), s.Fingerprint == "", s.FingerprintAfter == "", s.Scan.Miscounted():
 		return matrix.Unknown
 	}
 	return matrix.Yes
