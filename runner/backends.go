@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -55,6 +57,10 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 		return nil, err
 	}
 	b.store = adapters.WrapStore(store, policy(e.Limits, spec.Adapter))
+	if mode, modes := e.Pipeline.Search.Mode, store.Capabilities().Modes; len(modes) > 0 && !slices.Contains(modes, mode) {
+		return nil, &adapters.Error{Adapter: spec.Adapter, Op: "open", Kind: adapters.KindInvalid, Err: fmt.Errorf(
+			"pipeline.search.mode is %q, and the store is set up for %s: change the mode, or say in backends.store how to search by it", mode, strings.Join(modes, ", "))}
+	}
 	if b.storeInfo, err = b.store.Describe(ctx); err != nil {
 		return nil, fmt.Errorf("asking the store what it is: %w", err)
 	}

@@ -46,16 +46,50 @@ func (s *store) Search(ctx context.Context, req adapters.SearchRequest) (adapter
 		return adapters.SearchResponse{}, invalid(op, "%w", err)
 	}
 	points, err := s.rank(ctx, req, filter, response.LowerIsBetter)
+	var items map[string]adapters.Item
+	if tooLarge(err) && !req.IDsOnly { // the ranking alone, and what it ranks a few at a time
+		lean := req
+		lean.IDsOnly = true
+		if points, err = s.rank(ctx, lean, filter, response.LowerIsBetter); err == nil {
+			items, err = s.largeItems(ctx, points)
+		}
+	}
 	if err != nil {
 		return adapters.SearchResponse{}, s.failed(ctx, op, err)
 	}
 	for i, point := range points {
-		hit := adapters.Hit{Item: s.set.Fields.item(idText(point.GetId()), point.GetPayload()), Rank: i + 1}
+		hit := adapters.Hit{Rank: i + 1}
+		if items != nil {
+			hit.Item = items[idText(point.GetId())]
+		} else {
+			hit.Item = s.set.Fields.item(idText(point.GetId()), point.GetPayload())
+		}
 		score := float64(point.GetScore()) + 0 // no negative zero
 		hit.Score = &score
 		response.Hits = append(response.Hits, hit)
 	}
 	return response, nil
+}
+
+// largeItems reads items whose payloads are too much for one answer. Beyond what one answer may hold their texts are left out:
+// nobody reads hundreds of them, and a scan has seen each.
+func (s *store) largeItems(ctx context.Context, points []*qdrant.ScoredPoint) (map[string]adapters.Item, error) {
+	ids := make([]*qdrant.PointId, len(points))
+	items := map[string]adapters.Item{}
+	for i, point := range points {
+		ids[i] = point.GetId()
+		items[idText(ids[i])] = adapters.Item{ID: idText(ids[i])} // one that is deleted meanwhile is nothing more
+	}
+	bytes := 0
+	err := s.points(ctx, ids, s.withVectors(false), func(point *qdrant.RetrievedPoint) bool {
+		item := s.item(point, false)
+		if bytes += len(item.Text); bytes > maxMessage {
+			item.Text = ""
+		}
+		items[item.ID] = item
+		return true
+	})
+	return items, err
 }
 
 // onlyOf returns the ids that the server itself restricts the search to. The scores of a fusion depend on what else is

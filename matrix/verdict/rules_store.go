@@ -183,7 +183,16 @@ func indexRules() []Rule {
 			case g.inStore == matrix.Unknown:
 				return unknown("a complete scan of the store: " + orElse(x.o.Store.Scan.Reason, "the scan was not run"))
 			}
-			return fires(x, g)
+			f := fires(x, g)
+			if f.answer == matrix.Yes && label != "wrong-collection" {
+				for _, s := range x.goldFacts(g.requirement) {
+					if len(s.Elsewhere) > 0 {
+						f.evidence = append(f.evidence, "its span stands in another collection: "+quoted(s.Elsewhere))
+						break
+					}
+				}
+			}
+			return f
 		}
 		return r
 	}
@@ -193,6 +202,9 @@ func indexRules() []Rule {
 			"point the search (or the ingestion) at the right collection",
 			"ranking and prompt work: the searched collection cannot answer",
 			func(x *facts, g *goldState) finding {
+				if len(x.relations(g.requirement)) > 0 {
+					return no // what the searched collection has of the source is nearer
+				}
 				for _, s := range x.goldFacts(g.requirement) {
 					if len(s.Elsewhere) > 0 {
 						return yes(fmt.Sprintf("gold %s: in none of %s of %q, but in %s", g.name(), x.scannedAll(), x.o.Store.Collection, quoted(s.Elsewhere)))

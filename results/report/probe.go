@@ -100,8 +100,10 @@ func (p *page) probedCheck(r *results.Probe, c *results.ProbedCheck) {
 		if r.Scan.Reason != "" {
 			text += "; not complete: " + r.Scan.Reason
 		}
-	case c.Name == "fresh" && r.Fresh != nil && r.Fresh.Outdated() > 0:
+	case c.Name == "fresh" && r.Fresh != nil && r.Fresh.Outdated() > 0 && c.Result == matrix.No:
 		text = freshness(r.Fresh)
+	case c.Name == "fresh" && r.Fresh != nil && r.Fresh.Outdated() > 0:
+		text += ". Beside them, " + freshness(r.Fresh)
 	case failing == c.Cases && ofIndex(c.Name):
 		p.checkLine(c, text)
 		return
