@@ -138,10 +138,15 @@ func (s *store) fitVectors(config *qdrant.CollectionConfig) error {
 	const op = "open"
 	s.shape = shapeOf(config, s.set.Vector)
 	sparse := config.GetParams().GetSparseVectorsConfig().GetMap()
-	if k := s.set.Keyword; k != nil && sparse[k.Vector] == nil {
+	if k := s.set.Keyword; k != nil && len(sparse) == 0 {
+		return invalid(op, "collection %q has no sparse vectors, such as the %q of backends.store.keyword.vector: leave backends.store.keyword away", s.set.Collection, k.Vector)
+	} else if k != nil && sparse[k.Vector] == nil {
 		return invalid(op, "collection %q has no sparse vector %q: set backends.store.keyword.vector to %s", s.set.Collection, k.Vector, choices(sparse))
 	}
 	dense := denseVectors(config)
+	if s.shape.dense == nil && s.set.Vector == "" && len(dense) > 0 {
+		return invalid(op, "the vectors of collection %q have names: set backends.store.vector to %s", s.set.Collection, choices(dense))
+	}
 	if s.shape.dense == nil && (s.set.Vector != "" || len(dense) > 0 || s.set.Keyword == nil) {
 		return invalid(op, "collection %q has no vector %q: set backends.store.vector to %s", s.set.Collection, s.set.Vector, choices(dense))
 	}

@@ -29,9 +29,10 @@ index fresh, and does it move while it is looked at.
 The store is only read. Nothing is written anywhere. The embedder is asked for the queries and
 for a sample of the stored texts (checks.sample).
 
-Exit code 3: the evidence of a blocking case would not reach the context, or corpus_hit, fresh,
-dimension_match, embed_behaviour_match or filter_control_empty says no. 4: it could not be told,
-or the index moved. 5: a search failed.`,
+Exit codes, over the cases with risk: blocking (the default): 3, the evidence of one would not
+reach the context, or corpus_hit, fresh, dimension_match, embed_behaviour_match or
+filter_control_empty says no; 4, it could not be told, or the index moved. Over all cases: 5, a
+search failed. The last lines name what blocks or holds.`,
 		Example: `  culprit probe experiments/examples/travel-policy
   culprit probe staging.yaml --profile nightly --json
   culprit probe staging.yaml --case leave-policy-014`,
