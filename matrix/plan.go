@@ -259,13 +259,13 @@ func expandSearches(e *Experiment, c *Case) []PlannedSearch {
 	probe(ProbeAsTyped, e.Pipeline.Query != "", "the question as typed is searched for")
 	probe(ProbeNoFilter, len(s.Filter) > 0, "the filter is removed")
 	probe(ProbeNoThreshold, s.Threshold != nil, "the threshold is removed")
+	// Fused scores depend on how many items each arm ranked, so that they place nothing beyond it.
+	probe(ProbeNamed, s.Mode != ModeHybrid, "the gold items are asked for by name")
+	probe(ProbeAhead, s.Mode != ModeHybrid, "what scores better than the gold items is counted")
 	probe(ProbeExact, vectors && !s.Exact, "the search is exact")
 	probe(ProbeKeyword, s.Mode == ModeHybrid, "the keyword arm alone")
 	probe(ProbeDense, s.Mode == ModeHybrid, "the dense arm alone")
 	probe(ProbeIndexEmbed, vectors, "the query is embedded as the index is pinned or declared to be")
-	// Fused scores depend on how many items each arm ranked, so that they place nothing beyond it.
-	probe(ProbeNamed, s.Mode != ModeHybrid, "the gold items are asked for by name")
-	probe(ProbeAhead, s.Mode != ModeHybrid, "what scores better than the gold items is counted")
 	if len(s.Filter) > 0 {
 		searches = append(searches, PlannedSearch{Cell: ControlFilter, Change: "every filter value is one that cannot exist"})
 	}

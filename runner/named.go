@@ -122,3 +122,35 @@ func better(hits []matrix.Hit, than float64, lowerIsBetter bool) int {
 	}
 	return n
 }
+
+// exactMayHelp reports whether an exact search could rank missed gold within k: where its own score is worse than that of the
+// last item that production returns, exactness can only bring more items ahead of it. An exact search may have to read every
+// vector of the store, so it is not made to see what is known.
+func (r *caseRun) exactMayHelp() bool {
+	c := &r.obs.Retrievals[0]
+	if c.Mode != matrix.ModeDense || len(c.Candidates) < c.K || !r.store.Capabilities().Only {
+		return true
+	}
+	last := c.Candidates[c.K-1].Score
+	if last == nil {
+		return true
+	}
+	mayHelp := func(score *matrix.Decimal) bool {
+		return score != nil && (score.Float() == last.Float() || (score.Float() > last.Float()) != c.LowerIsBetter)
+	}
+	for i := c.K; i < len(c.Candidates); i++ {
+		if h := &c.Candidates[i]; r.isAnyGold(h.ID, h.Source, h.Revision, h.Text) && mayHelp(h.Score) {
+			return true
+		}
+	}
+	missing := r.belowDepth()
+	if len(missing) == 0 {
+		return false
+	}
+	for i := range r.obs.Retrievals {
+		if named := &r.obs.Retrievals[i]; named.Cell == matrix.ProbeNamed {
+			return named.Status != matrix.StatusOK || slices.ContainsFunc(named.Named, func(n matrix.NamedHit) bool { return mayHelp(n.Score) })
+		}
+	}
+	return true
+}

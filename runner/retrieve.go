@@ -265,7 +265,7 @@ func (r *caseRun) probes(ctx context.Context) error {
 		case matrix.ProbeNoThreshold:
 			s.threshold = nil
 		case matrix.ProbeExact:
-			if !r.store.Capabilities().Exact {
+			if !r.store.Capabilities().Exact || !r.exactMayHelp() {
 				continue
 			}
 			s.exact = true

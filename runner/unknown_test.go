@@ -159,6 +159,11 @@ func TestUnknownIsSaid(t *testing.T) {
 		},
 		{
 			name: "the store cannot search exactly, and the gold is absent", expected: "inconclusive", missing: "retrieve: the same search with an exact search (C/exact)",
+			text: "backends:" + port + "    faults: {approximate: [gold]}\n  embedder: {adapter: embedded}\n  generator: {adapter: embedded, min_overlap: 1}\npipeline: {search: {mode: dense, k: 2}}" + portCase,
+			veil: func(s *veiledStore) { s.inexact = true },
+		},
+		{
+			name: "the store cannot search exactly, and the gold by itself scores worse than what is passed on", expected: "retrieve/below-cutoff",
 			text: "backends:" + port + "    faults: {approximate: [gold]}\n  embedder: {adapter: embedded}\n  generator: {adapter: embedded, min_overlap: 1}\npipeline: {search: {mode: dense, k: 1}}" + portCase,
 			veil: func(s *veiledStore) { s.inexact = true },
 		},

@@ -139,7 +139,23 @@ func (x *facts) refusedBy(cell matrix.CellID, rank int) []string {
 // approximated reports whether an exact search may rank the gold better. One that has a rank among vectors alone, behind what
 // scores as well, is not missed: exactness can only bring more items ahead of it.
 func approximated(x *facts, g *goldState) bool {
+	if n := x.named(g); g.place.BySpan == 0 && x.search.Mode == matrix.ModeDense && n != nil && !x.beatsLast(n.Score) {
+		return false
+	}
 	return !x.keyword() && !x.search.Exact && (g.place.BySpan == 0 || x.search.Mode == matrix.ModeHybrid || x.misplaced(g.place.BySpan))
+}
+
+// beatsLast reports whether a score is as good as that of the last item that production passes on, so that a search that sees
+// everything might pass the item on. It is true where that is not known.
+func (x *facts) beatsLast(score *matrix.Decimal) bool {
+	if score == nil {
+		return false // the search cannot score the item, however exact
+	}
+	if len(x.search.Candidates) < x.search.K {
+		return true
+	}
+	last := x.search.Candidates[x.search.K-1].Score
+	return last == nil || score.Float() == last.Float() || (score.Float() > last.Float()) != x.search.LowerIsBetter
 }
 
 // misplaced reports whether an item below the cutoff scores better than one that is passed on: the search for the first k did
