@@ -46,7 +46,7 @@ func Examine(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Obs
 	}
 	out := Examination{
 		Case: c.ID, Risk: c.Risk, Defects: w.defects, Checks: x.checks(), Retrieval: x.retrievalResult(), Missing: w.missing,
-		Findings: slices.Concat(w.staleIDs(), w.equivalents()),
+		Findings: slices.Concat(w.movedPins(), w.staleIDs(), w.equivalents()),
 	}
 	if out.Defects == nil {
 		out.Defects = []Defect{}

@@ -27,6 +27,7 @@ func Probe(w io.Writer, r *results.Probe, o Options) error {
 			p.probedCheck(r, &c)
 		}
 	}
+	p.findings(r)
 	p.blank()
 	lost := p.lost(r)
 	p.probeEnd(r, lost)
@@ -63,6 +64,19 @@ func (p *page) probeHead(r *results.Probe) {
 	}
 	for _, warning := range r.Warnings {
 		p.noted(markEnvironment, warning)
+	}
+}
+
+// findings tells what is worth knowing and is no defect, each once: a pin of the index that has moved is of every case.
+func (p *page) findings(r *results.Probe) {
+	seen := map[string]bool{}
+	for i := range r.Cases {
+		for _, finding := range r.Cases[i].Findings {
+			if !seen[finding] && len(seen) < 2*probeNames {
+				p.noted(markEnvironment, finding)
+			}
+			seen[finding] = true
+		}
 	}
 }
 
