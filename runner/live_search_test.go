@@ -265,8 +265,12 @@ func TestShortFusionIsNoApproximation(t *testing.T) {
 		text   string
 		vector []float32
 	}{
-		{"Alpha pier.", []float32{1, 0, 0}}, {"Beta pier.", []float32{0.98, 0.2, 0}}, {"The harbour fee is 60 crowns, as is said in the rules, for boats of any size.", []float32{0.9, 0.4, 0}},
-		{"Harbour fee rules, harbour fee rules.", []float32{0, 1, 0}}, {"Harbour fee rules.", []float32{0, 0.9, 0.1}}, {"Lunch is at noon.", []float32{0, 0, 1}},
+		{"Alpha pier.", []float32{1, 0, 0}},
+		{"Beta pier.", []float32{0.98, 0.2, 0}},
+		{"The harbour fee is 60 crowns, as is said in the rules, for boats of any size.", []float32{0.9, 0.4, 0}},
+		{"Harbour fee rules, harbour fee rules.", []float32{0, 1, 0}},
+		{"Harbour fee rules.", []float32{0, 0.9, 0.1}},
+		{"Lunch is at noon.", []float32{0, 0, 1}},
 	}
 	const query = "harbour fee rules"
 	vectors := map[string][]float32{query: {1, 0, 0}}
