@@ -2,6 +2,7 @@ package adapters
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"time"
 )
@@ -177,6 +178,9 @@ type EmbedResponse struct {
 	Vectors       [][]float32
 	ModelReported string
 	Truncated     map[int]int
+	InputTokens   *int     // nil: not reported
+	Notes         []string // as in GenerateResponse
+	Quota         *Quota
 }
 
 // Message is one message of a prompt. Role is "system", "user" or "assistant".
@@ -199,6 +203,7 @@ type GeneratorInfo struct {
 	Adapter       string
 	Model         string
 	Deterministic bool
+	Formats       bool // it can be held to GenerateRequest.Format
 	Local         bool // calls cost nothing and leave this process for nobody
 }
 
@@ -208,8 +213,15 @@ type GenerateRequest struct {
 	Temperature *float64
 	TopP        *float64
 	Seed        *int64
-	MaxTokens   int
+	MaxTokens   int // 0: not sent
 	Stop        []string
+	Format      *Format // nil: free text; a generator that does not declare Formats is KindUnsupported
+}
+
+// Format is the form of an answer: a JSON object that meets Schema, a JSON Schema. Name is a word for it.
+type Format struct {
+	Name   string
+	Schema json.RawMessage
 }
 
 // Finish reasons. A provider's own words are mapped to these; others are passed on as they are.
@@ -229,7 +241,25 @@ type GenerateResponse struct {
 	InputTokens       *int
 	OutputTokens      *int
 	CachedInputTokens *int
+	ReasoningTokens   *int // of OutputTokens, those of the model's reasoning
 	WireTime          time.Duration
+	Refusal           string            // the provider's own refusal field, where it has one
+	Notes             []string          // what was asked for and not sent, or not granted, a sentence each
+	Metadata          map[string]string // what else the provider says of who answered: "service_tier", "provider"
+	Quota             *Quota
+}
+
+// Quota is what an answer says is left of the provider's limits; nil is not told.
+type Quota struct {
+	Requests *Allowance
+	Tokens   *Allowance
+}
+
+// Allowance is one limit of a provider: how much it grants a window, what is left, and when it is whole again.
+type Allowance struct {
+	Limit int // 0: not told
+	Left  int
+	Reset time.Duration // 0: not told
 }
 
 // Reranker orders documents by relevance to a query.
@@ -258,6 +288,9 @@ type RerankRequest struct {
 type RerankResponse struct {
 	Results       []RerankResult
 	ModelReported string
+	InputTokens   *int     // nil: not reported
+	Notes         []string // as in GenerateResponse
+	Quota         *Quota
 }
 
 // RerankResult is the score of one document, by its index in the request.

@@ -19,6 +19,7 @@ const (
 	KindNotFound     Kind = "not-found"
 	KindUnsupported  Kind = "unsupported"
 	KindInvalid      Kind = "invalid-argument"
+	KindTooLong      Kind = "too-long" // the prompt and the answer it may get are longer than the model's context
 	KindTimeout      Kind = "timeout"  // the deadline of the call passed
 	KindCanceled     Kind = "canceled" // the caller gave up
 )
@@ -29,6 +30,7 @@ type Error struct {
 	Op         string // the method, lower case: "search"
 	Kind       Kind
 	RetryAfter time.Duration // 0: the backend named no wait
+	Quota      *Quota        // what is left of the backend's limits, where its answer told
 	Err        error
 }
 
