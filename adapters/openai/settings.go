@@ -40,7 +40,7 @@ type connection struct {
 	BaseURL    string            `json:"base_url"`
 	APIKeyEnv  string            `json:"api_key_env"`
 	APIKeyFile string            `json:"api_key_file"`
-	Org        string            `json:"organization"`
+	Org        string            `json:"organization"` //nolint:misspell // OpenAI spells it so
 	Azure      *azureSettings    `json:"azure"`
 	Headers    map[string]string `json:"headers"`
 	HeadersEnv map[string]string `json:"headers_env"`

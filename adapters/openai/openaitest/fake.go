@@ -4,7 +4,9 @@ package openaitest
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -30,9 +32,10 @@ type Fake struct {
 
 // FakeOptions say what the server is. The zero value has no key and the model [FakeModel].
 type FakeOptions struct {
-	Model   string // the one that it has; others are a 404
-	Key     string // that calls must carry
-	Context int    // words that the model reads; 0: as many as there are
+	Model   string   // the one that it has; others are a 404
+	Key     string   // that calls must carry
+	Context int      // words that the model reads; 0: as many as there are
+	Refuses []string // parameters that it does not take, and says so
 	TLS     bool
 	Header  http.Header // of every answer
 }
@@ -54,6 +57,7 @@ func StartFake(tb testing.TB, options FakeOptions) *Fake {
 	options.Model = cmp.Or(options.Model, FakeModel)
 	f := &Fake{options: options, ended: make(chan struct{})}
 	f.server = httptest.NewUnstartedServer(http.HandlerFunc(f.serve))
+	f.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that fail on purpose
 	f.server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			f.mu.Lock()
@@ -117,6 +121,12 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 	if key := f.options.Key; key != "" && r.Header.Get("Authorization") != "Bearer "+key && r.Header.Get("Api-Key") != key {
 		f.send(w, r, FakeError(http.StatusUnauthorized, "Incorrect API key provided.", "invalid_api_key", ""))
 		return
+	}
+	for _, name := range f.options.Refuses {
+		if _, sent := request.Body[name]; sent {
+			f.send(w, r, FakeError(http.StatusBadRequest, fmt.Sprintf("Unsupported parameter: '%s' is not supported with this model.", name), "unsupported_parameter", name))
+			return
+		}
 	}
 	switch {
 	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
