@@ -29,12 +29,18 @@ func serve(ctx context.Context) (err error) {
 	first := flag.Int("port", 8091, "port of the generator; the embedder and the reranker get the next two")
 	flag.Parse()
 	fmt.Fprintln(os.Stderr, "The first start installs about 525 MB of packages.")
+	var running []*openaitest.Server
+	defer func() {
+		for _, s := range running {
+			err = errors.Join(err, s.Close())
+		}
+	}()
 	for i, name := range []string{"generator", "embedder", "reranker"} {
 		s, startErr := openaitest.Launch(ctx, name, "--port", strconv.Itoa(*first+i))
 		if startErr != nil {
 			return startErr
 		}
-		defer func() { err = errors.Join(err, s.Close()) }()
+		running = append(running, s)
 		fmt.Printf("%-9s  %-36s  %s\n", name, s.Model, s.URL)
 	}
 	fmt.Fprintln(os.Stderr, "Ctrl-C ends them.")
