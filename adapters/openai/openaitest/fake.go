@@ -1,4 +1,3 @@
-// Package openaitest has what the tests of OpenAI's API ask: a stand-in whose faults are configuration ([Fake]).
 package openaitest
 
 import (
