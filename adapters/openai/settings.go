@@ -21,6 +21,7 @@ const (
 	defaultKeyEnv     = "OPENAI_API_KEY"
 	defaultAzureAPI   = "2024-10-21" // the oldest stable version that knows answers of a JSON Schema
 	defaultBatch      = 128
+	largestBatch      = 2048 // of OpenAI
 	structuredSchema  = "json_schema"
 	structuredObject  = "json_object"
 	structuredNone    = "none"
@@ -116,8 +117,10 @@ func readEmbedder(raw json.RawMessage) (embedderSettings, error) {
 	switch {
 	case s.Encoding != encodingFloat && s.Encoding != encodingBase64:
 		return s, fmt.Errorf("setting backends.embedder.encoding is %q: it is float or base64", s.Encoding)
-	case s.Batch < 1 || s.Dimensions < 0:
-		return s, errors.New("settings backends.embedder.batch and dimensions are numbers from 1")
+	case s.Batch < 1 || s.Batch > largestBatch:
+		return s, fmt.Errorf("setting backends.embedder.batch is %d: it is from 1 to %d", s.Batch, largestBatch)
+	case s.Dimensions < 0:
+		return s, fmt.Errorf("setting backends.embedder.dimensions is %d: it is from 1, or 0 for as many as the model has", s.Dimensions)
 	}
 	return s, s.check()
 }
