@@ -139,7 +139,7 @@ func TestRefusedParameters(t *testing.T) {
 			"neither token limit", "",
 			[]openaitest.FakeReply{
 				fault(400, "'max_tokens' is not supported", "unsupported_parameter", "max_tokens"),
-				fault(400, "Unrecognized request argument supplied: max_completion_tokens", "", ""),
+				fault(400, "unknown parameter: max_completion_tokens", "", ""),
 			},
 			[]string{"max_tokens", "max_completion_tokens"},
 			nil, "max_completion_tokens 40 was not sent: the server refused it",
@@ -281,7 +281,7 @@ func TestAddresses(t *testing.T) {
 	}{
 		{"no key", "", "/v1/chat/completions", nil, map[string]string{"Authorization": "", "Api-Key": ""}},
 		{"a slash at the end", "", "/v1/chat/completions", func(url string) string { return url + "/" }, nil},
-		{"a key", `, "api_key_env": "KEY", "organization": "org-1"`, "/v1/chat/completions", nil, map[string]string{"Authorization": "Bearer sk-sentinel-3b1f7c9d", "Openai-Organization": "org-1"}},
+		{"a key", `, "api_key_env": "KEY", "organization": "org-1"`, "/v1/chat/completions", nil, map[string]string{"Authorization": "Bearer sk-sentinel-3b1f7c9d", "Openai-Organization": "org-1"}}, //nolint:misspell // OpenAI spells it so
 		{
 			"Azure", `, "api_key_env": "KEY", "azure": {"deployment": "my-gpt.4"}`, "/openai/deployments/my-gpt.4/chat/completions?api-version=2024-10-21",
 			func(url string) string { return strings.TrimSuffix(url, "/v1") },

@@ -42,7 +42,7 @@ func TestSettings(t *testing.T) {
 	}{
 		{both, `{` + least + `}`, "", false},
 		{both, `{"model": "m"}`, "", false},
-		{both, `{` + least + `, "api_key_env": "K", "organization": "o", "headers": {"X-Team": "a"}, "headers_env": {"Authorization": "K"}}`, "", false},
+		{both, `{` + least + `, "api_key_env": "K", "organization": "o", "headers": {"X-Team": "a"}, "headers_env": {"Authorization": "K"}}`, "", false}, //nolint:misspell // OpenAI spells it so
 		{both, `{"model": "m", "base_url": "https://r.openai.azure.com/", "azure": {"deployment": "d-1.x_y", "api_version": "2025-04-01-preview"}}`, "", false},
 		{both, `{"model": "m", "base_url": "https://localhost:8000/v1", "tls": {"server_name": "s"}}`, "", false},
 		{both, `{` + least + `, "tls": false}`, "", false},
