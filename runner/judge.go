@@ -1,0 +1,356 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// openJudge opens the experiment's judge, a generator under a policy of its own, and asks it what it is; nil where there is none.
+func openJudge(ctx context.Context, l *experiments.Loaded, o Options) (_ adapters.Generator, info adapters.GeneratorInfo, err error) {
+	spec := l.Experiment.Backends.Judge
+	if spec == nil || !l.Experiment.Judge.Asks() {
+		return nil, info, nil
+	}
+	opened, err := o.Registry.Generator(ctx, spec.Adapter, config(spec, l, o))
+	if err != nil {
+		return nil, info, fmt.Errorf("backends.judge: %w", err)
+	}
+	judge := adapters.WrapGenerator(opened, policy(l.Experiment.Limits, spec.Adapter, o.Secrets.Redactor()))
+	if info, err = judge.Describe(ctx); err != nil {
+		return nil, info, errors.Join(fmt.Errorf("asking the judge what it is: %w", err), judge.Close())
+	}
+	return judge, info, nil
+}
+
+// judging is one question to the judge on its way to a judgement.
+type judging struct {
+	judgement matrix.Judgement
+	place     [3]int // order of the judgements: trial, kind, claim or item
+	call      matrix.Call
+	messages  []adapters.Message
+	format    adapters.Format
+	about     judged
+}
+
+// judgeAll puts to the judge what the experiment asks of it. It is called when everything else of the case was observed, and what
+// it fails in is an observation like any other: the verdict does not rest on it.
+func (r *caseRun) judgeAll(ctx context.Context) error {
+	if r.judge == nil || !r.experiment.Judge.Asks() {
+		return nil
+	}
+	asked, err := r.questions()
+	if err != nil {
+		return err
+	}
+	made := map[string]*judging{} // by the digest of the messages
+	if err := r.judgeEach(ctx, asked, made); err != nil {
+		return err
+	}
+	more, err := r.faithfulness(asked) // of the statements that were found
+	if err != nil {
+		return err
+	}
+	if err := r.judgeEach(ctx, more, made); err != nil {
+		return err
+	}
+	asked = append(asked, more...)
+	slices.SortStableFunc(asked, func(a, b *judging) int { return slices.CompareFunc(a.place[:], b.place[:], cmp.Compare[int]) })
+	for _, q := range asked {
+		r.obs.Judgements = append(r.obs.Judgements, q.judgement)
+	}
+	return nil
+}
+
+// kindOrder is the order of the judgements of one trial.
+var kindOrder = []matrix.JudgementKind{
+	matrix.JudgeClaim, matrix.JudgeStatements, matrix.JudgeFaithfulness, matrix.JudgeAnswerRelevancy, matrix.JudgeContextPrecision, matrix.JudgeContextRecall,
+}
+
+// questions are those that rest on no other judgement.
+func (r *caseRun) questions() ([]*judging, error) {
+	settings := r.experiment.Judge
+	var asked []*judging
+	ask := func(trial int, j matrix.Judgement, n int, about judged, texts ...fenced) error {
+		q, err := r.question(trial, j, n, about, texts)
+		asked = append(asked, q)
+		return err
+	}
+	contexts := map[matrix.CellID]bool{}
+	question := fenced{"QUESTION", r.c.Question()}
+	for i := range r.obs.Trials {
+		t := &r.obs.Trials[i]
+		if !settings.Judges(t.Cell) || t.Status == matrix.StatusNotRun {
+			continue
+		}
+		if !contexts[t.Cell] {
+			contexts[t.Cell] = true
+			if err := r.contextQuestions(i, ask); err != nil {
+				return nil, err
+			}
+		}
+		if t.Status != matrix.StatusOK || strings.TrimSpace(t.Answer.Value) == "" {
+			continue
+		}
+		answer := fenced{"ANSWER", t.Answer.Value}
+		about := judged{answer: t.Answer.Value}
+		for n := range r.c.Claims {
+			claim := &r.c.Claims[n]
+			if text, _ := claim.Statement(); settings.Claims && text != "" {
+				if err := ask(i, matrix.Judgement{Kind: matrix.JudgeClaim, Rep: t.Rep, Claim: claim.ID}, n, about, question, fenced{"CLAIM", text}, answer); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if settings.Faithfulness {
+			if err := ask(i, matrix.Judgement{Kind: matrix.JudgeStatements, Rep: t.Rep}, 0, about, question, answer); err != nil {
+				return nil, err
+			}
+		}
+		if relevancy := settings.AnswerRelevancy; relevancy != nil {
+			about.questions = relevancy.Questions
+			if err := ask(i, matrix.Judgement{Kind: matrix.JudgeAnswerRelevancy, Rep: t.Rep}, 0, about, answer); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return asked, nil
+}
+
+// contextQuestions are those about the context that the trials of a cell share.
+func (r *caseRun) contextQuestions(trial int, ask func(int, matrix.Judgement, int, judged, ...fenced) error) error {
+	settings, packed, reference := r.experiment.Judge, r.obs.Trials[trial].Packed, r.c.Reference()
+	if len(packed) == 0 || len(reference) == 0 {
+		return nil
+	}
+	question := fenced{"QUESTION", r.c.Question()}
+	if settings.ContextPrecision {
+		for n := range packed {
+			texts := []fenced{question}
+			for _, text := range reference {
+				texts = append(texts, fenced{"REFERENCE", text})
+			}
+			texts = append(texts, fenced{"CONTEXT", packed[n].Text.Value})
+			if err := ask(trial, matrix.Judgement{Kind: matrix.JudgeContextPrecision, Position: n + 1, Item: packed[n].ID}, n, judged{}, texts...); err != nil {
+				return err
+			}
+		}
+	}
+	if settings.ContextRecall {
+		texts := append([]fenced{question}, contextTexts(packed)...)
+		for n, text := range reference {
+			texts = append(texts, fenced{fmt.Sprintf("STATEMENT %d", n+1), text})
+		}
+		return ask(trial, matrix.Judgement{Kind: matrix.JudgeContextRecall}, 0, judged{numbered: len(reference)}, texts...)
+	}
+	return nil
+}
+
+func contextTexts(packed []matrix.Packed) []fenced {
+	var texts []fenced
+	for n := range packed {
+		texts = append(texts, fenced{fmt.Sprintf("CONTEXT %d", n+1), packed[n].Text.Value})
+	}
+	return texts
+}
+
+// faithfulness asks of the statements that were found in each answer whether its context supports them. Where there is no context,
+// or no statement, there is nothing to ask.
+func (r *caseRun) faithfulness(asked []*judging) ([]*judging, error) {
+	var more []*judging
+	for _, q := range asked {
+		statements, packed := q.judgement.Statements, r.obs.Trials[q.place[0]].Packed
+		if q.judgement.Kind != matrix.JudgeStatements || len(statements) == 0 || len(packed) == 0 {
+			continue
+		}
+		texts := contextTexts(packed)
+		for n, s := range statements {
+			texts = append(texts, fenced{fmt.Sprintf("STATEMENT %d", n+1), s.Value})
+		}
+		j := matrix.Judgement{Kind: matrix.JudgeFaithfulness, Rep: q.judgement.Rep, Statements: statements}
+		next, err := r.question(q.place[0], j, 0, judged{numbered: len(statements)}, texts)
+		if err != nil {
+			return nil, err
+		}
+		more = append(more, next)
+	}
+	return more, nil
+}
+
+// question writes a question and names its call.
+func (r *caseRun) question(trial int, j matrix.Judgement, n int, about judged, texts []fenced) (*judging, error) {
+	q := &judging{judgement: j, place: [3]int{trial, slices.Index(kindOrder, j.Kind), n}, about: about}
+	settings := r.experiment.Judge
+	q.messages, q.format = judgePrompt(j.Kind, texts, about.questions, r.judgeInfo.Formats)
+	q.judgement.Cell = r.obs.Trials[trial].Cell
+	q.judgement.Version, q.judgement.PromptDigest, q.judgement.Structured = judgeVersion, judgeDigest(), r.judgeInfo.Formats
+	q.judgement.ModelRequested = r.judgeInfo.Model
+	for _, m := range q.messages {
+		q.judgement.Prompt = append(q.judgement.Prompt, matrix.PromptMessage{Role: m.Role, Text: matrix.NewText(m.Text)})
+	}
+	params, err := matrix.Digest(struct {
+		Temperature matrix.Decimal
+		Seed        int64
+		MaxTokens   int
+		Prompts     string
+		Backend     *matrix.Backend
+	}{settings.Temperature, settings.Seed, settings.MaxTokens, judgeDigest(), r.experiment.Backends.Judge})
+	if err != nil {
+		return nil, err
+	}
+	input, err := matrix.Digest(struct {
+		Prompt      []matrix.PromptMessage
+		Claim, Item string // two claims of one wording are two questions
+		Position    int
+	}{q.judgement.Prompt, j.Claim, j.Item, j.Position})
+	if err != nil {
+		return nil, err
+	}
+	q.call = matrix.Call{
+		Case: r.plan.CaseDigest, Cell: q.judgement.Cell, Step: "judge", Rep: j.Rep,
+		Provider: r.experiment.Backends.Judge.Adapter, Model: r.judgeInfo.Model, Params: params, Input: input,
+	}
+	q.judgement.CallKey, err = q.call.Key()
+	return q, err
+}
+
+// judgeEach puts the questions to the judge side by side, each once however often it comes up in the case.
+func (r *caseRun) judgeEach(ctx context.Context, asked []*judging, made map[string]*judging) error {
+	group, callCtx := errgroup.WithContext(ctx)
+	group.SetLimit(r.experiment.Limits.Concurrency)
+	var copies []*judging
+	same := map[*judging]*judging{}
+	for _, q := range asked {
+		key := q.judgement.Prompt[1].Text.Ref // the first message is the same in all
+		if known := r.before.judgement(q.judgement.CallKey); known != nil {
+			q.judgement = *known
+			made[key] = q
+			continue
+		}
+		if first := made[key]; first != nil {
+			copies, same[q] = append(copies, q), first
+			continue
+		}
+		made[key] = q
+		group.Go(func() error { return r.askJudge(callCtx, q) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, q := range copies {
+		mine, from := q.judgement, same[q].judgement
+		q.judgement = from
+		q.judgement.CallKey, q.judgement.Cell, q.judgement.Rep = mine.CallKey, mine.Cell, mine.Rep
+		q.judgement.Claim, q.judgement.Position, q.judgement.Item = mine.Claim, mine.Position, mine.Item
+		q.judgement.SameAs = from.CallKey
+		q.judgement.RequestID, q.judgement.At, q.judgement.LatencyMS, q.judgement.Attempts = "", "", 0, 0
+	}
+	return nil
+}
+
+// judgement returns a judgement that was asked for under this key itself.
+func (s seen) judgement(key string) *matrix.Judgement {
+	if s.known() {
+		for i := range s.Judgements {
+			if j := &s.Judgements[i]; j.CallKey == key && j.SameAs == "" && j.Status != matrix.StatusNotRun {
+				return j
+			}
+		}
+	}
+	return nil
+}
+
+// askJudge makes one call and records what came back. A failing call is an observation, and so is one for which the limit of calls
+// leaves no room: what was answered before it is kept.
+func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
+	j, settings := &q.judgement, r.experiment.Judge
+	callCtx, journal, err := r.begin(ctx, q.call, j.CallKey, !r.judgeInfo.Local)
+	if errors.Is(err, ErrBudget) {
+		j.Status, j.Reason = matrix.StatusNotRun, err.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	temperature := settings.Temperature.Float()
+	req := adapters.GenerateRequest{Messages: q.messages, Temperature: &temperature, Seed: &settings.Seed, MaxTokens: settings.MaxTokens}
+	if j.Structured {
+		req.Format = &q.format
+	}
+	j.At = r.stamp()
+	response, failure := r.judge.Generate(callCtx, req)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if failure != nil {
+		j.Status, j.Error = matrix.StatusError, callError(failure)
+	} else {
+		recordJudgement(j, response, q.about)
+		r.compareQuestions(callCtx, j)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	j.Attempts = journal.tries
+	return journal.end(results.Outcome{Status: j.Status, Error: j.Error, Response: []byte(response.Text), FinishReason: j.FinishReason, LatencyMS: j.LatencyMS})
+}
+
+// recordJudgement copies a response into the judgement and reads it.
+func recordJudgement(j *matrix.Judgement, response adapters.GenerateResponse, about judged) {
+	j.Response = matrix.NewText(clamp(response.Text, maxAnswer))
+	j.FinishReason, j.ModelReported, j.SystemFingerprint, j.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
+	j.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens}
+	j.LatencyMS = response.WireTime.Milliseconds()
+	if !j.Structured {
+		j.Notes = append(j.Notes, "this judge cannot be held to a form: the prompt asks for it")
+	}
+	j.Notes = append(j.Notes, response.Notes...)
+	switch {
+	case response.FinishReason == adapters.FinishContentFilter:
+		j.Status, j.Void = matrix.StatusFiltered, "the provider blocked the judge"
+	case response.FinishReason == adapters.FinishLength:
+		j.Status, j.Void = matrix.StatusTruncated, "the judge's answer was cut off at judge.max_tokens"
+	case response.Refusal != "":
+		j.Status, j.Void = matrix.StatusOK, "the judge refused"
+	default:
+		j.Status = matrix.StatusOK
+		readJudgement(j, response.Text, about)
+	}
+}
+
+// compareQuestions holds the questions that the judge found against the case's own, by the vectors of the experiment's embedder.
+func (r *caseRun) compareQuestions(ctx context.Context, j *matrix.Judgement) {
+	if j.Kind != matrix.JudgeAnswerRelevancy || j.Status != matrix.StatusOK || j.Void != "" || j.Noncommittal || len(j.Questions) == 0 {
+		return
+	}
+	texts := []string{r.c.Question()}
+	for _, q := range j.Questions {
+		texts = append(texts, q.Value)
+	}
+	response, err := r.embedder.Embed(ctx, adapters.EmbedRequest{Texts: texts, Purpose: adapters.ForQuery})
+	if err != nil {
+		j.Status, j.Error = matrix.StatusError, callError(fmt.Errorf("embedding the questions: %w", err))
+		return
+	}
+	if j.EmbedModel = response.ModelReported; j.EmbedModel == "" {
+		j.EmbedModel = r.embedderInfo.Model
+	}
+	for _, v := range response.Vectors[1:] {
+		c := cosine(response.Vectors[0], v)
+		if c == nil {
+			j.Void, j.Cosines = "a question has no vector that could be compared", nil
+			return
+		}
+		j.Cosines = append(j.Cosines, *c)
+	}
+}
