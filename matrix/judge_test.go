@@ -89,3 +89,39 @@ func TestPlanCountsJudgements(t *testing.T) {
 		})
 	}
 }
+
+// TestJudgementsAreObserved: a judgement is part of what was seen, but for when and how fast, and its texts are known to who keeps them.
+func TestJudgementsAreObserved(t *testing.T) {
+	t.Parallel()
+	j := Judgement{
+		CallKey: "k", Kind: JudgeClaim, Prompt: []PromptMessage{{Role: "user", Text: NewText("asked")}}, Response: NewText("answered"), Quote: NewText("quoted"),
+		Statements: []Text{NewText("one"), NewText("two")}, Questions: []Text{NewText("why")}, Status: StatusOK, RequestID: "r", At: "now", LatencyMS: 7, Attempts: 2,
+	}
+	digest := func(j Judgement) string {
+		d, err := (&Observations{Judgements: []Judgement{j}}).Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	later := j
+	later.RequestID, later.At, later.LatencyMS, later.Attempts = "other", "later", 70, 1
+	if digest(j) != digest(later) {
+		t.Error("the time of a judgement changes what was observed")
+	}
+	other := j
+	other.Word = Entailed
+	if digest(j) == digest(other) {
+		t.Error("the word of a judgement does not change what was observed")
+	}
+	seen := map[string]bool{}
+	o := Observations{Judgements: []Judgement{j}}
+	if err := o.Texts(func(text *Text) error { seen[text.Value] = true; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"asked", "answered", "quoted", "one", "two", "why"} {
+		if !seen[want] {
+			t.Errorf("the text %q is not visited", want)
+		}
+	}
+}

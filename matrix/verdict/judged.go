@@ -59,8 +59,16 @@ type JudgedMetric struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// said reports whether a judgement says something.
-func said(j *matrix.Judgement) bool { return j != nil && j.Status == matrix.StatusOK && j.Void == "" }
+// said reports whether a judgement says something. A word that there is not is none, whoever recorded it.
+func said(j *matrix.Judgement) bool {
+	switch {
+	case j == nil || j.Status != matrix.StatusOK || j.Void != "":
+		return false
+	case j.Kind == matrix.JudgeClaim:
+		return j.Word == matrix.Entailed || j.Word == matrix.Contradicted || j.Word == matrix.Absent
+	}
+	return true
+}
 
 // judged counts what the judge said; nil where none was asked.
 func (x *facts) judged() *Judged {
@@ -142,10 +150,8 @@ func (c *JudgedClaim) add(j *matrix.Judgement) {
 		c.Entailed++
 	case j.Word == matrix.Contradicted:
 		c.Contradicted++
-	case j.Word == matrix.Absent:
-		c.Absent++
 	default:
-		c.Void++ // no word at all, which a recorded judgement can have and a run does not write
+		c.Absent++
 	}
 }
 
