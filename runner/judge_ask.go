@@ -14,6 +14,10 @@ import (
 // leaves no room: what was answered before it is kept.
 func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	j, settings := &q.judgement, r.experiment.Judge
+	if refused := r.judge.refused.Load(); refused != nil {
+		j.Status, j.Reason = matrix.StatusNotRun, "the judge refuses: "+*refused
+		return nil
+	}
 	callCtx, journal, err := r.begin(ctx, q.call, j.CallKey, !r.judgeInfo.Local)
 	if errors.Is(err, ErrBudget) {
 		j.Status, j.Reason = matrix.StatusNotRun, err.Error()

@@ -242,9 +242,9 @@ func TestJudgeThatFails(t *testing.T) {
 		"a disagreement":             {answer: always(`{"quote":"","word":"absent"}`), finding: "judge: 2 of 2 words on claims not as the deterministic check has it: fee in A 1 of 1, fee in B 1 of 1"},
 		"an error": {
 			answer: func(string, map[string]string) (adapters.GenerateResponse, error) {
-				return adapters.GenerateResponse{}, &adapters.Error{Adapter: "judge", Op: "generate", Kind: adapters.KindUnauthorised, Err: errors.New("no such key")}
+				return adapters.GenerateResponse{}, &adapters.Error{Adapter: "judge", Op: "generate", Kind: adapters.KindPermanent, Err: errors.New("no room")}
 			},
-			finding: "judge: 2 of 2 judgements failed: unauthorised: judge: generate: unauthorised: no such key (2)",
+			finding: "judge: 2 of 2 judgements failed: permanent: judge: generate: permanent: no room (2)",
 		},
 		"a block": {
 			answer: func(string, map[string]string) (adapters.GenerateResponse, error) {
@@ -374,6 +374,27 @@ func TestJudgeWithinTheLimit(t *testing.T) {
 	}
 	if len(j.asked) != more || d.NotRun == 0 || d.NotRun+len(j.asked)+copies != d.Judgements {
 		t.Errorf("%d calls, %d judgements, %d not made, %d copies", len(j.asked), d.Judgements, d.NotRun, copies)
+	}
+}
+
+// TestJudgeThatDoesNotKnowTheKey is asked once, in all cases together.
+func TestJudgeThatDoesNotKnowTheKey(t *testing.T) {
+	t.Parallel()
+	j := &judge{answer: func(string, map[string]string) (adapters.GenerateResponse, error) {
+		return adapters.GenerateResponse{}, &adapters.Error{Adapter: "judge", Op: "generate", Kind: adapters.KindUnauthorised, Err: errors.New("no such key")}
+	}}
+	text := judgedFees(everything) + "limits: {concurrency: 1}\n"
+	text = strings.Replace(text, "\njudge:", "  - {id: other, query: Where are desks?, claims: [{id: office, any: [office]}]}\njudge:", 1)
+	bundles := runWith(t, written(t, text), judgedBy(t, j))
+	if len(j.asked) != 1 {
+		t.Errorf("it was asked %d times", len(j.asked))
+	}
+	failed, notRun := 0, 0
+	for _, b := range bundles {
+		failed, notRun = failed+b.Evaluation.Judged.Failed, notRun+b.Evaluation.Judged.NotRun
+	}
+	if len(bundles) != 2 || failed == 0 || notRun == 0 {
+		t.Errorf("%d cases, %d judgements failed, %d not made", len(bundles), failed, notRun)
 	}
 }
 
