@@ -120,9 +120,9 @@ func (c *client) classify(op string, x *exchange, said *complaint, err error) *a
 	case kind == adapters.KindTooLong:
 		return c.says(op, kind, "%s: %s: the prompt and max_tokens are longer than what the model reads", status, text)
 	case kind == adapters.KindUnauthorised && (said.broke() || x.status == http.StatusPaymentRequired):
-		return c.says(op, kind, "%s: %s: the account behind %s may buy nothing more, and another try is no help", status, text, c.set.keySetting())
+		return c.says(op, kind, "the account behind %s may buy nothing more, and another try is no help: %s: %s", c.set.keySetting(), status, text)
 	case kind == adapters.KindUnauthorised:
-		return c.says(op, kind, "%s: %s: see %s", status, text, c.set.keySetting())
+		return c.says(op, kind, "the server does not accept the key of %s: %s: %s", c.set.keySetting(), status, text)
 	case kind == adapters.KindNotFound:
 		return c.says(op, kind, "%s: %s: is %s known there, and does base_url %s hold the whole path?", status, text, c.set.named(), c.set.BaseURL)
 	case x.status >= 300 && x.status < 400:

@@ -71,7 +71,7 @@ func TestFaults(t *testing.T) {
 		{"another place", openaitest.FakeReply{Status: 307, Header: map[string]string{"Location": "https://elsewhere.example/v1?token=abc"}}, adapters.KindPermanent, 0, "sends on to https://elsewhere.example, which is not followed"},
 		{"a success that is an error", openaitest.FakeReply{Body: `{"error": {"message": "it broke", "type": "server_error"}}`}, adapters.KindTransient, 0, "200 OK with an error in it: it broke"},
 		{"a success that is a gateway's error", openaitest.FakeReply{Body: `{"error": {"message": "provider is busy", "code": 429}}`}, adapters.KindRateLimited, 0, "provider is busy"},
-		{"a success that is a wrong key", openaitest.FakeReply{Body: `{"error": {"message": "who?", "type": "authentication_error"}}`}, adapters.KindUnauthorised, 0, "see backends.generator.api_key_env"},
+		{"a success that is a wrong key", openaitest.FakeReply{Body: `{"error": {"message": "who?", "type": "authentication_error"}}`}, adapters.KindUnauthorised, 0, "the key of backends.generator.api_key_env"},
 		{"a success that is some error", openaitest.FakeReply{Body: `{"error": {"message": "1500 tokens are not for you"}}`}, adapters.KindPermanent, 0, "not for you"},
 		{"OpenAI's too long a prompt", fault(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded", "messages"), adapters.KindTooLong, 0, "8192"},
 		{"llama.cpp's too long a prompt", openaitest.FakeReply{Status: 400, Body: `{"error": {"code": 400, "message": "the request exceeds the available context size", "type": "exceed_context_size_error", "n_prompt_tokens": 9}}`}, adapters.KindTooLong, 0, "available context size"},
