@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
@@ -108,11 +106,10 @@ func OpenEmbedder(ctx context.Context, l *experiments.Loaded, o Options) (adapte
 
 // policy turns the experiment's limits into a fresh policy: each backend has a rate and slots of its own.
 func policy(l matrix.Limits, adapter string, redact *adapters.Redactor) adapters.Policy {
-	p := adapters.Policy{Name: adapter, Redact: redact, Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency), OnAttempt: attempt}
-	if l.RequestsPerMinute > 0 {
-		p.Limiter = rate.NewLimiter(rate.Limit(float64(l.RequestsPerMinute)/60), 1)
+	return adapters.Policy{
+		Name: adapter, Redact: redact, Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency), OnAttempt: attempt,
+		Pace: adapters.NewPace(l.RequestsPerMinute, 0),
 	}
-	return p
 }
 
 // Close closes what was opened.
