@@ -184,7 +184,7 @@ func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
 			s = NewSummary(id, &b.Experiment)
 			s.Setup.Local = b.Pins.Generator.Local
 		}
-		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Observations, dir))
+		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, dir))
 	}
 	s.Bundles, s.Rebuilt = filepath.Join(out, string(id)), true
 	s.Total()

@@ -106,8 +106,8 @@ func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	if p.Once < p.Generations {
 		line(a.out, "              "+counted(p.Once, "generation", "generations")+" where the generator declares itself deterministic")
 	}
-	if most := e.Limits.Calls; most > 0 && p.Generations+p.Searches > most {
-		linef(a.out, "  limit       limits.calls is %d: a run that needs more stops there", most)
+	if most := e.Limits.Budget.Calls; most > 0 && int64(p.Generations+p.Searches) > most {
+		linef(a.out, "  limit       limits.budget.calls is %d: a run that needs more stops there", most)
 	}
 	line(a.out, "  No call was made.")
 }

@@ -144,12 +144,12 @@ func (a *app) early(ctx context.Context, l *experiments.Loaded, s *results.Summa
 	}
 	how := "go on with"
 	if errors.Is(err, runner.ErrBudget) {
-		how = "raise limits.calls"
+		how = "raise limits.budget"
 		if most, err := callsOf(l, left); err == nil {
 			how += fmt.Sprintf(", as what is left takes at most %s", counted(most, "call", "calls"))
 		}
 		how += ", and go on with"
-		o.set = slices.DeleteFunc(slices.Clone(o.set), func(set string) bool { return strings.HasPrefix(set, "limits.calls=") })
+		o.set = slices.DeleteFunc(slices.Clone(o.set), func(set string) bool { return strings.HasPrefix(set, "limits.budget") })
 	}
 	return fmt.Errorf("%w\n%s\n%s: %s", err, kept, how, o.commandLine(left))
 }
