@@ -83,6 +83,20 @@ func widened(n *int) *int64 {
 	return &wide
 }
 
+// AllAsked is what the judgement asked of each backend: nothing where it was not made, or is that of an identical request.
+func (j *Judgement) AllAsked() []Asked {
+	switch {
+	case j.Status == StatusNotRun || j.SameAs != "":
+		return nil
+	case len(j.Asked) > 0:
+		return j.Asked
+	}
+	return []Asked{{
+		Role: RoleJudge, Calls: max(1, j.Attempts),
+		Input: widened(j.Usage.InputTokens), CachedInput: widened(j.Usage.CachedInputTokens), Output: widened(j.Usage.OutputTokens),
+	}}
+}
+
 // Asked is what the case asked of each backend.
 func (o *Observations) Asked() []Asked {
 	var all []Asked
@@ -94,6 +108,9 @@ func (o *Observations) Asked() []Asked {
 	}
 	for i := range o.Trials {
 		all = AddAsked(all, o.Trials[i].AllAsked()...)
+	}
+	for i := range o.Judgements {
+		all = AddAsked(all, o.Judgements[i].AllAsked()...)
 	}
 	return all
 }

@@ -22,6 +22,7 @@ type Experiment struct {
 	Checks   Checks   `json:"checks"`
 	Limits   Limits   `json:"limits"`
 	Prices   Prices   `json:"prices,omitzero"`
+	Judge    *Judge   `json:"judge,omitempty"`
 }
 
 // Backends names who is talked to, one adapter each. A nil backend is not used.
@@ -30,6 +31,7 @@ type Backends struct {
 	Embedder  *Backend `json:"embedder,omitempty"`
 	Generator *Backend `json:"generator"`
 	Reranker  *Backend `json:"reranker,omitempty"`
+	Judge     *Backend `json:"judge,omitempty"` // a generator of its own
 }
 
 // Backend is an adapter's name and its settings, a JSON object that the adapter's own schema has accepted.
@@ -95,6 +97,7 @@ type Pins struct {
 	Corpus    string       `json:"corpus,omitempty"`
 	Index     IndexPin     `json:"index,omitzero"`
 	Generator GeneratorPin `json:"generator,omitzero"`
+	Judge     JudgePin     `json:"judge,omitzero"`
 }
 
 // IndexPin is how the index was built. Dimensions 0 and nil prefixes are not pinned.
@@ -108,6 +111,11 @@ type IndexPin struct {
 
 // GeneratorPin is the model that must be reported by the generator.
 type GeneratorPin struct {
+	ModelReported string `json:"model_reported,omitempty"`
+}
+
+// JudgePin is the model that must be reported by the judge.
+type JudgePin struct {
 	ModelReported string `json:"model_reported,omitempty"`
 }
 

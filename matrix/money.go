@@ -233,7 +233,10 @@ func (e *Experiment) Paid() []string {
 	for _, b := range []struct {
 		role    string
 		backend *Backend
-	}{{RoleEmbedder, e.Backends.Embedder}, {RoleReranker, e.Backends.Reranker}, {RoleGenerator, e.Backends.Generator}} {
+	}{{RoleEmbedder, e.Backends.Embedder}, {RoleReranker, e.Backends.Reranker}, {RoleGenerator, e.Backends.Generator}, {RoleJudge, e.Backends.Judge}} {
+		if b.role == RoleJudge && !e.Judge.Asks() {
+			continue
+		}
 		if b.backend != nil && !b.backend.Free() {
 			out = append(out, b.role)
 		}

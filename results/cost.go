@@ -17,8 +17,11 @@ func totalsOf(e *matrix.Experiment, asked []matrix.Asked) Totals {
 		t.Calls += a.Calls
 		t.Reused += a.Reused
 		t.TokensIn, t.TokensOut = addCount(t.TokensIn, a.Input), addCount(t.TokensOut, a.Output)
-		if a.Role == matrix.RoleGenerator || a.Role == matrix.RoleJudge {
+		switch a.Role {
+		case matrix.RoleGenerator:
 			t.Generation += a.Calls
+		case matrix.RoleJudge:
+			t.Judgements += a.Calls
 		}
 		if slices.Contains(paid, a.Role) && a.Calls > 0 {
 			t.Paid += a.Calls
@@ -68,6 +71,7 @@ func (t *Totals) add(c Totals) {
 	t.Calls += c.Calls
 	t.Reused += c.Reused
 	t.Generation += c.Generation
+	t.Judgements += c.Judgements
 	t.Paid += c.Paid
 	t.TokensIn = addCount(t.TokensIn, c.TokensIn)
 	t.TokensOut = addCount(t.TokensOut, c.TokensOut)

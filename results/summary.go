@@ -59,6 +59,8 @@ type Setup struct {
 	Runs       []string `json:"runs"`               // letters, set by Total
 	Local      bool     `json:"local"`              // the generator says that it runs in this process and costs nothing
 	Currency   string   `json:"currency,omitempty"` // of the cost
+	Judge      string   `json:"judge,omitempty"`
+	JudgeLocal bool     `json:"judge_local,omitempty"` // so does the judge
 }
 
 // Counts are the cases by outcome.
@@ -101,13 +103,14 @@ type AnswerTotals struct {
 
 // Totals count calls and tokens. A token count is null where no call reported it, and the cost where it is not known.
 type Totals struct {
-	Calls      int    `json:"calls"`  // searches, embeddings, reranks and generations, with every retry of them; reading the store is none
+	Calls      int    `json:"calls"`  // searches, embeddings, reranks, generations and judgements, with every retry of them; reading the store is none
 	Reused     int    `json:"reused"` // answers of an identical call, which were not asked for again
 	Paid       int    `json:"paid"`   // calls of models outside of this process
 	TokensIn   *int64 `json:"tokens_in"`
 	TokensOut  *int64 `json:"tokens_out"`
 	CostMicro  *int64 `json:"cost_micro"` // in millionths of the currency's unit
 	Generation int    `json:"generations"`
+	Judgements int    `json:"judgements,omitempty"` // asked of the judge
 
 	CostLeast   int64    `json:"cost_micro_at_least,omitempty"` // of the calls whose cost is known
 	CostUnknown []string `json:"cost_unknown,omitempty"`        // the prices that are missing
@@ -127,6 +130,7 @@ type CaseSummary struct {
 	Retrieval RetrievalSummary              `json:"retrieval"`
 	Checks    map[string]matrix.Answer      `json:"checks"`
 	Answer    AnswerTotals                  `json:"answer"`
+	Judged    *verdict.Judged               `json:"judged,omitempty"` // what a model said of the answers
 	Missing   []string                      `json:"missing,omitempty"`
 	Findings  []string                      `json:"findings,omitempty"`
 	Totals    Totals                        `json:"totals"`
@@ -186,6 +190,11 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 		}
 		s.Setup.Top = e.Pipeline.Rerank.Top
 	}
+	if b := e.Backends.Judge; b != nil && e.Judge.Asks() {
+		if s.Setup.Judge = modelOf(b); s.Setup.Judge == "" {
+			s.Setup.Judge = b.Adapter
+		}
+	}
 	return s
 }
 
@@ -203,7 +212,7 @@ func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observation
 		ID: e.Case, Risk: e.Risk, Outcome: e.Outcome, Qualifier: e.Qualifier, Summary: e.Summary, Bundle: bundle,
 		Missing: e.Missing, Findings: e.Findings, Gold: len(o.Store.Gold) > 0 || len(e.Retrieval.Gold) > 0,
 		Defects: []DefectSummary{}, Cells: map[matrix.CellID]CellSummary{}, Checks: map[string]matrix.Answer{},
-		Answer: AnswerTotals(e.Answer), Totals: totalsOf(x, o.Asked()), Retrieval: summariseRetrieval(e.Retrieval),
+		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Totals: totalsOf(x, o.Asked()), Retrieval: summariseRetrieval(e.Retrieval),
 	}
 	for _, d := range e.Defects {
 		s.Defects = append(s.Defects, DefectSummary{Stage: d.Stage, Label: d.Label, Rule: d.Rule, Grade: d.Grade, Evidence: d.Evidence})

@@ -95,6 +95,10 @@ func EstimateRun(ctx context.Context, l *experiments.Loaded, plans []*matrix.Pla
 		for _, cell := range plan.Cells {
 			r.generations(c, prompter, cell)
 		}
+		if n := plan.Judgements; n > 0 {
+			judge := r.need(matrix.RoleJudge, n, nil, int64(n)*int64(e.Judge.MaxTokens), 0)
+			r.add(c.ID, "judgements", judge, judge)
+		}
 	}
 	r.explain()
 	return r.out, nil
@@ -377,6 +381,9 @@ func (r *reckoning) explain() {
 		if r.e.Pipeline.Assemble.Budget.Unit != "tokens" {
 			say(&r.out.Unknown, "how long production's context is: pipeline.assemble.budget is not in tokens")
 		}
+	}
+	if slices.Contains(r.out.Paid, matrix.RoleJudge) {
+		say(&r.out.Unknown, "how much the judge reads: the answers that are put to it are not written yet")
 	}
 	for _, role := range r.out.Paid {
 		if lacks := r.e.Prices.Of(role).Lacks(role); lacks != "" {

@@ -189,9 +189,7 @@ func (r *caseRun) queryVector(ctx context.Context, s search) ([]float32, string,
 	if err != nil {
 		return nil, "", fmt.Errorf("embedding the query: %w", err)
 	}
-	if b, ok := ctx.Value(begunKey{}).(*begun); ok && reused > 0 {
-		b.asked = matrix.AddAsked(b.asked, matrix.Asked{Role: matrix.RoleEmbedder, Reused: reused})
-	}
+	noteReused(ctx, reused)
 	return embedded[0].vector, embedded[0].model, nil
 }
 

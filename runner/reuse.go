@@ -70,6 +70,13 @@ func (s *session) embed(ctx context.Context, req adapters.EmbedRequest) (out []e
 	return out, reused, err
 }
 
+// noteReused records that texts were not embedded again for the call that the context carries.
+func noteReused(ctx context.Context, texts int) {
+	if b, ok := ctx.Value(begunKey{}).(*begun); ok && texts > 0 {
+		b.asked = matrix.AddAsked(b.asked, matrix.Asked{Role: matrix.RoleEmbedder, Reused: texts})
+	}
+}
+
 // errUnshared ends a retrieval that no other case may take over: a failure is an observation of its own case alone.
 var errUnshared = errors.New("this retrieval is not shared")
 

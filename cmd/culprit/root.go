@@ -41,7 +41,7 @@ that broke, with the evidence, and leaves one bundle per case.`,
 		&cobra.Group{ID: groupStudy, Title: "Study:"}, &cobra.Group{ID: groupSelf, Title: "Culprit itself:"},
 	)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.explainCommand(),
+	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.tapCommand(), a.explainCommand(),
 		a.reportCommand(), a.sweepCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
 	root.SetHelpCommand(helpCommand())
 	return root
