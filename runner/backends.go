@@ -39,6 +39,9 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 	}
 	b := &backends{ledger: ledger}
 	defer func() {
+		if over := ledger.overBudget(err); over != nil {
+			err = fmt.Errorf("embedding the documents for the store: %w", over)
+		}
 		if err != nil {
 			err = o.Secrets.Redactor().Error(errors.Join(err, b.Close()))
 		}
