@@ -13,6 +13,20 @@ type reuse struct {
 	embeddings *once[embedded]
 	retrievals *once[*matrix.Retrieval]
 	ids        *responseIDs
+
+	twins map[string]bool // questions that several cases ask; no other retrieval is kept for anybody
+}
+
+// expect learns which cases may make the same retrievals.
+func (r *reuse) expect(cases []*matrix.Case) {
+	asked := map[string]bool{}
+	for _, c := range cases {
+		question := c.Question()
+		if asked[question] {
+			r.twins[question] = true
+		}
+		asked[question] = true
+	}
 }
 
 // mostKept are the bytes of embeddings, and of retrievals, that are kept for further cases.
@@ -23,6 +37,7 @@ func newReuse() *reuse {
 		embeddings: newOnce(mostKept, func(e embedded) int { return 4*len(e.vector) + 128 }),
 		retrievals: newOnce(mostKept, sizeOf),
 		ids:        newResponseIDs(),
+		twins:      map[string]bool{},
 	}
 }
 
@@ -83,6 +98,9 @@ var errUnshared = errors.New("this retrieval is not shared")
 // retrieveOnce makes a retrieval, or takes over what an identical request of this execution got. It then keeps its own call key
 // and cell, and names the call that was made.
 func (r *caseRun) retrieveOnce(ctx context.Context, s search, call matrix.Call, out matrix.Retrieval) (matrix.Retrieval, error) {
+	if !r.reuse.twins[out.Query] {
+		return r.retrieveNow(ctx, s, call, out)
+	}
 	reranks := "none"
 	if p := r.experiment.Pipeline.Rerank; p != nil && s.cell == matrix.CellC && !r.unranked {
 		var err error

@@ -137,6 +137,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	for i := range l.Cases {
 		cases[i] = &l.Cases[i].Case
 	}
+	s.reuse.expect(cases)
 	for _, note := range b.storeInfo.Notes {
 		s.warn(note)
 	}
