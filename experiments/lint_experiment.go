@@ -39,6 +39,7 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	if !l.promptless {
 		l.lintPrompt(root, e)
 	}
+	l.lintJudge(root, e)
 }
 
 // lintRefusal warns of cases that no answer can meet, since nothing counts as a refusal.

@@ -21,6 +21,7 @@ type Experiment struct {
 	Runs     Runs     `json:"runs"`
 	Checks   Checks   `json:"checks"`
 	Limits   Limits   `json:"limits"`
+	Judge    *Judge   `json:"judge,omitempty"`
 }
 
 // Backends names who is talked to, one adapter each. A nil backend is not used.
@@ -29,6 +30,7 @@ type Backends struct {
 	Embedder  *Backend `json:"embedder,omitempty"`
 	Generator *Backend `json:"generator"`
 	Reranker  *Backend `json:"reranker,omitempty"`
+	Judge     *Backend `json:"judge,omitempty"` // a generator of its own
 }
 
 // Backend is an adapter's name and its settings, a JSON object that the adapter's own schema has accepted.
@@ -94,6 +96,7 @@ type Pins struct {
 	Corpus    string       `json:"corpus,omitempty"`
 	Index     IndexPin     `json:"index,omitzero"`
 	Generator GeneratorPin `json:"generator,omitzero"`
+	Judge     JudgePin     `json:"judge,omitzero"`
 }
 
 // IndexPin is how the index was built. Dimensions 0 and nil prefixes are not pinned.
@@ -107,6 +110,11 @@ type IndexPin struct {
 
 // GeneratorPin is the model that must be reported by the generator.
 type GeneratorPin struct {
+	ModelReported string `json:"model_reported,omitempty"`
+}
+
+// JudgePin is the model that must be reported by the judge.
+type JudgePin struct {
 	ModelReported string `json:"model_reported,omitempty"`
 }
 

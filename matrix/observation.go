@@ -9,8 +9,9 @@ import (
 // derived from it.
 type Observations struct {
 	Store      StoreFacts  `json:"store"`
-	Retrievals []Retrieval `json:"retrievals"` // in the order of the plan
-	Trials     []Trial     `json:"trials"`     // in the order of the plan, then by repetition
+	Retrievals []Retrieval `json:"retrievals"`           // in the order of the plan
+	Trials     []Trial     `json:"trials"`               // in the order of the plan, then by repetition
+	Judgements []Judgement `json:"judgements,omitempty"` // in the order of the trials, those about a context behind its cell's first
 }
 
 // Text is a recorded text. As JSON it is only the reference to the blob that holds it; Value is what the blob holds.
@@ -421,6 +422,11 @@ func (o *Observations) Texts(visit func(*Text) error) error {
 			return err
 		}
 	}
+	for i := range o.Judgements {
+		if err := o.Judgements[i].texts(visit); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -443,6 +449,9 @@ func (o *Observations) Digest() (string, error) {
 		t.At, t.LatencyMS, t.RequestID, t.Attempts = "", 0, "", 0
 		stable.Trials = append(stable.Trials, t)
 	}
+	for _, j := range o.Judgements {
+		stable.Judgements = append(stable.Judgements, j.stable())
+	}
 	return Digest(stable)
 }
 
@@ -451,7 +460,7 @@ func (o *Observations) Digest() (string, error) {
 type Call struct {
 	Case     string `json:"case"` // digest of the case
 	Cell     CellID `json:"cell"`
-	Step     string `json:"step"` // "retrieve" or "generate"
+	Step     string `json:"step"` // "retrieve", "generate" or "judge"
 	Rep      int    `json:"rep"`
 	Provider string `json:"provider"`
 	Model    string `json:"model"`

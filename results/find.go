@@ -183,6 +183,7 @@ func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
 		if i == 0 {
 			s = NewSummary(id, &b.Experiment)
 			s.Setup.Local = b.Pins.Generator.Local
+			s.Setup.JudgeLocal = b.Pins.Judge != nil && b.Pins.Judge.Local
 		}
 		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Observations, dir))
 	}

@@ -57,6 +57,8 @@ type Setup struct {
 	Budget     string   `json:"budget"`
 	Runs       []string `json:"runs"`  // letters, set by Total
 	Local      bool     `json:"local"` // the generator says that it runs in this process and costs nothing
+	Judge      string   `json:"judge,omitempty"`
+	JudgeLocal bool     `json:"judge_local,omitempty"` // so does the judge
 }
 
 // Counts are the cases by outcome.
@@ -99,13 +101,14 @@ type AnswerTotals struct {
 
 // Totals count calls and tokens. A token count is null where no call reported it, and the cost where it is not known.
 type Totals struct {
-	Calls      int    `json:"calls"`  // searches, and generations with every retry of them; embeddings, reranks and scans are not counted
+	Calls      int    `json:"calls"`  // searches, and generations and judgements with every retry of them; embeddings, reranks and scans are not counted
 	Reused     int    `json:"reused"` // trials served by an identical call
-	Paid       int    `json:"paid"`   // generations that were asked of a generator outside of this process
+	Paid       int    `json:"paid"`   // generations and judgements that were asked of a model outside of this process
 	TokensIn   *int64 `json:"tokens_in"`
 	TokensOut  *int64 `json:"tokens_out"`
 	CostMicro  *int64 `json:"cost_micro"`
 	Generation int    `json:"generations"`
+	Judgements int    `json:"judgements,omitempty"` // asked of the judge
 }
 
 // CaseSummary is one case of a summary.
@@ -121,6 +124,7 @@ type CaseSummary struct {
 	Retrieval RetrievalSummary              `json:"retrieval"`
 	Checks    map[string]matrix.Answer      `json:"checks"`
 	Answer    AnswerTotals                  `json:"answer"`
+	Judged    *verdict.Judged               `json:"judged,omitempty"` // what a model said of the answers
 	Missing   []string                      `json:"missing,omitempty"`
 	Findings  []string                      `json:"findings,omitempty"`
 	Totals    Totals                        `json:"totals"`
@@ -180,6 +184,11 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 		}
 		s.Setup.Top = e.Pipeline.Rerank.Top
 	}
+	if b := e.Backends.Judge; b != nil && e.Judge.Asks() {
+		if s.Setup.Judge = modelOf(b); s.Setup.Judge == "" {
+			s.Setup.Judge = b.Adapter
+		}
+	}
 	return s
 }
 
@@ -189,7 +198,7 @@ func Summarise(e verdict.Evaluation, o *matrix.Observations, bundle string) Case
 		ID: e.Case, Risk: e.Risk, Outcome: e.Outcome, Qualifier: e.Qualifier, Summary: e.Summary, Bundle: bundle,
 		Missing: e.Missing, Findings: e.Findings, Gold: len(o.Store.Gold) > 0 || len(e.Retrieval.Gold) > 0,
 		Defects: []DefectSummary{}, Cells: map[matrix.CellID]CellSummary{}, Checks: map[string]matrix.Answer{},
-		Answer: AnswerTotals(e.Answer), Totals: countCalls(o), Retrieval: summariseRetrieval(e.Retrieval),
+		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Totals: countCalls(o), Retrieval: summariseRetrieval(e.Retrieval),
 	}
 	for _, d := range e.Defects {
 		s.Defects = append(s.Defects, DefectSummary{Stage: d.Stage, Label: d.Label, Rule: d.Rule, Grade: d.Grade, Evidence: d.Evidence})
@@ -225,7 +234,7 @@ func summariseRetrieval(r verdict.RetrievalResult) RetrievalSummary {
 	return s
 }
 
-// countCalls counts what was asked of the store and of the generator, from the records alone.
+// countCalls counts what was asked of the store, of the generator and of the judge, from the records alone.
 func countCalls(o *matrix.Observations) Totals {
 	var t Totals
 	for i := range o.Retrievals {
@@ -244,7 +253,14 @@ func countCalls(o *matrix.Observations) Totals {
 			t.TokensOut = addTokens(t.TokensOut, trial.Usage.OutputTokens)
 		}
 	}
-	t.Calls += t.Generation
+	for i := range o.Judgements {
+		if j := &o.Judgements[i]; j.SameAs == "" && j.Status != matrix.StatusNotRun {
+			t.Judgements += max(1, j.Attempts)
+			t.TokensIn = addTokens(t.TokensIn, j.Usage.InputTokens)
+			t.TokensOut = addTokens(t.TokensOut, j.Usage.OutputTokens)
+		}
+	}
+	t.Calls += t.Generation + t.Judgements
 	return t
 }
 

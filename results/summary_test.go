@@ -246,6 +246,28 @@ func TestSummarise(t *testing.T) {
 	}
 }
 
+// TestTotalsOfJudgements: a judge's calls count as calls, and as paid where it is no part of this process.
+func TestTotalsOfJudgements(t *testing.T) {
+	t.Parallel()
+	o := matrix.Observations{Judgements: []matrix.Judgement{
+		{Status: matrix.StatusOK, Attempts: 2, Usage: matrix.Usage{InputTokens: ptr(10), OutputTokens: ptr(3)}},
+		{Status: matrix.StatusOK, SameAs: "x", Usage: matrix.Usage{InputTokens: ptr(10)}},
+		{Status: matrix.StatusError, Attempts: 1},
+		{Status: matrix.StatusNotRun},
+	}}
+	c := Summarise(verdict.Evaluation{Case: "a", Judged: &verdict.Judged{Judgements: 4}}, &o, "x.bundle")
+	if c.Totals.Judgements != 3 || c.Totals.Calls != 3 || *c.Totals.TokensIn != 10 || *c.Totals.TokensOut != 3 || c.Judged == nil {
+		t.Errorf("totals %+v, judged %v", c.Totals, c.Judged)
+	}
+	for _, local := range []bool{true, false} {
+		s := Summary{Setup: Setup{Local: true, JudgeLocal: local}, Cases: []CaseSummary{c}}
+		s.Total()
+		if want := map[bool]int{true: 0, false: 3}[local]; s.Totals.Paid != want || (s.Totals.CostMicro == nil) == local {
+			t.Errorf("judge local %t: want %d paid, got %+v", local, want, s.Totals)
+		}
+	}
+}
+
 func TestTotal(t *testing.T) {
 	t.Parallel()
 	gold := func(at1, at2 float64) RetrievalSummary {

@@ -27,6 +27,9 @@ func (s *Summary) Total() {
 	if !s.Setup.Local {
 		s.Totals.Paid = s.Totals.Generation
 	}
+	if !s.Setup.JudgeLocal {
+		s.Totals.Paid += s.Totals.Judgements
+	}
 	if s.Totals.CostMicro = nil; s.Totals.Paid == 0 {
 		s.Totals.CostMicro = new(int64)
 	}
@@ -83,6 +86,7 @@ func (t *Totals) add(c Totals) {
 	t.Calls += c.Calls
 	t.Reused += c.Reused
 	t.Generation += c.Generation
+	t.Judgements += c.Judgements
 	t.TokensIn = addCount(t.TokensIn, c.TokensIn)
 	t.TokensOut = addCount(t.TokensOut, c.TokensOut)
 }

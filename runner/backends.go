@@ -22,11 +22,13 @@ type backends struct {
 	embedder  adapters.Embedder // nil where the experiment names none
 	generator adapters.Generator
 	reranker  adapters.Reranker // nil where the experiment names none
+	judge     *oneJudge         // nil where nothing is asked of one
 
 	storeInfo     adapters.StoreInfo
 	embedderInfo  adapters.EmbedderInfo
 	generatorInfo adapters.GeneratorInfo
 	rerankerInfo  adapters.RerankerInfo
+	judgeInfo     adapters.GeneratorInfo
 }
 
 // open opens every backend that the experiment names and asks each what it is; with searchOnly those that a search needs. On an
@@ -86,6 +88,9 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 			return nil, fmt.Errorf("asking the reranker what it is: %w", err)
 		}
 	}
+	if b.judge, b.judgeInfo, err = openJudge(ctx, l, o); err != nil {
+		return nil, err
+	}
 	return b, nil
 }
 
@@ -129,6 +134,9 @@ func (b *backends) Close() error {
 	}
 	if b.reranker != nil {
 		errs = append(errs, b.reranker.Close())
+	}
+	if b.judge != nil {
+		errs = append(errs, b.judge.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -83,7 +83,10 @@ func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan
 	if err := r.trials(ctx); err != nil {
 		return nil, err
 	}
-	return &r.obs, r.fingerprintAfter(ctx)
+	if err := r.fingerprintAfter(ctx); err != nil {
+		return nil, err
+	}
+	return &r.obs, r.judgeAll(ctx)
 }
 
 // newCase begins the work on one case with what is known of the store as a whole.

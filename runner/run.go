@@ -73,7 +73,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
 	summary := results.NewSummary(execution.ID(), s.experiment)
-	summary.Setup.Local = s.generatorInfo.Local
+	summary.Setup.Local, summary.Setup.JudgeLocal = s.generatorInfo.Local, s.judgeInfo.Local
 	summary.Bundles, summary.Planned = execution.Dir(), len(l.Cases)
 	cases := make([]*results.CaseSummary, len(l.Cases))
 	var runErr error

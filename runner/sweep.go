@@ -49,6 +49,7 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 		c := &l.Cases[i].Case
 		for _, point := range all {
 			e := l.Experiment
+			e.Judge = nil // its word changes no verdict
 			e.Pipeline.Search.K = point.K
 			e.Pipeline.Search.Depth = max(e.Pipeline.Search.Depth, point.K)
 			e.Pipeline.Assemble.Budget = point.Budget

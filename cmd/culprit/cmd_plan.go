@@ -73,6 +73,7 @@ type plans struct {
 	Generations int            `json:"generations_at_most"`
 	Once        int            `json:"generations_if_deterministic"`
 	Searches    int            `json:"searches_at_most"`
+	Judgements  int            `json:"judgements_at_most,omitempty"`
 	Cases       []*matrix.Plan `json:"cases"`
 }
 
@@ -87,6 +88,7 @@ func expand(l *experiments.Loaded) (*plans, error) {
 		p.Generations += c.Generations()
 		p.Once += len(c.Cells)
 		p.Searches += len(c.Retrievals)
+		p.Judgements += c.Judgements
 	}
 	if len(p.Cases) > 0 {
 		p.Once++ // the first request is made twice, to hold the generator to its word
@@ -106,10 +108,42 @@ func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	if p.Once < p.Generations {
 		line(a.out, "              "+counted(p.Once, "generation", "generations")+" where the generator declares itself deterministic")
 	}
-	if most := e.Limits.Calls; most > 0 && p.Generations+p.Searches > most {
+	a.showJudge(e, p)
+	if most := e.Limits.Calls; most > 0 && p.Generations+p.Searches+p.Judgements > most {
 		linef(a.out, "  limit       limits.calls is %d: a run that needs more stops there", most)
 	}
 	line(a.out, "  No call was made.")
+}
+
+// showJudge says what is asked of the judge, and how often at most: identical questions of a case are put once.
+func (a *app) showJudge(e *matrix.Experiment, p *plans) {
+	if e.Backends.Judge == nil || !e.Judge.Asks() {
+		return
+	}
+	var cells, asked []string
+	for _, c := range e.Judge.Cells {
+		cells = append(cells, string(c))
+	}
+	for _, what := range []struct {
+		on   bool
+		name string
+	}{
+		{e.Judge.Claims, "claims"},
+		{e.Judge.Faithfulness, "faithfulness"},
+		{e.Judge.AnswerRelevancy != nil, "answer relevancy"},
+		{e.Judge.ContextPrecision, "context precision"},
+		{e.Judge.ContextRecall, "context recall"},
+	} {
+		if what.on {
+			asked = append(asked, what.name)
+		}
+	}
+	head := "  judge       "
+	for _, text := range report.Wrap(fmt.Sprintf("at most %s by %s, on %s: %s", counted(p.Judgements, "judgement", "judgements"),
+		e.Backends.Judge.Adapter, strings.Join(cells, " "), strings.Join(asked, ", ")), a.width()-len(head)) {
+		line(a.out, head+text)
+		head = strings.Repeat(" ", len(head))
+	}
 }
 
 // planned is one cell or search as it is shown, and how many of the cases have it.

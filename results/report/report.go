@@ -129,6 +129,7 @@ func (p *page) runCounts(s *results.Summary) {
 	if a := s.Answers; a.Scored > 0 {
 		p.labelled("answers", answers(a))
 	}
+	p.runJudged(s)
 }
 
 // answers counts what is not zero.
