@@ -17,7 +17,7 @@ const (
 	RoleEmbedder  Role = "embedder"
 	RoleGenerator Role = "generator"
 	RoleReranker  Role = "reranker"
-	RolePipeline  Role = "pipeline"
+	RolePipeline  Role = "service"
 )
 
 // Config is what a factory gets. Opening is the first moment that may touch disk or network.

@@ -76,7 +76,7 @@ func connect(cfg adapters.Config) (*pipeline, error) {
 	}
 	trust, err := set.TLS.Config(cfg.Dir)
 	if err != nil {
-		return nil, errors.New(strings.ReplaceAll(err.Error(), "backends.store.", "backends.pipeline."))
+		return nil, errors.New(strings.ReplaceAll(err.Error(), "backends.store.", "backends.service."))
 	}
 	p.own = transport(trust)
 	p.http = &http.Client{Transport: p.own, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // another address gets no key
@@ -142,7 +142,7 @@ func (p *pipeline) Describe(ctx context.Context) (adapters.PipelineInfo, error) 
 			return adapters.PipelineInfo{}, err
 		default:
 			if err := json.Unmarshal(body, can); err != nil {
-				return adapters.PipelineInfo{}, p.says(op, adapters.KindPermanent, "what %s answers cannot be read as capabilities: %v: say in backends.pipeline.capabilities what the service can do", address, err)
+				return adapters.PipelineInfo{}, p.says(op, adapters.KindPermanent, "what %s answers cannot be read as capabilities: %v: say in backends.service.capabilities what the service can do", address, err)
 			}
 		}
 	}
@@ -204,11 +204,11 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 	case errors.As(err, &told):
 		return none, p.says(op, adapters.KindTransient, "%v", told)
 	case err != nil:
-		return none, p.says(op, adapters.KindPermanent, "the answer is no trace: %v: see backends.pipeline.map.response; it was %q", err, short(string(mapped)))
+		return none, p.says(op, adapters.KindPermanent, "the answer is no trace: %v: see backends.service.map.response; it was %q", err, short(string(mapped)))
 	case w.RequestID != "" && w.RequestID != req.RequestID:
 		return none, p.says(op, adapters.KindPermanent, "the trace is of request %q, and %q was asked: the service mixes up its requests, or serves an answer from a cache", w.RequestID, req.RequestID)
 	case req.Answer && w.Answer == nil:
-		return none, p.says(op, adapters.KindPermanent, "the trace holds no answer: see backends.pipeline.map.response; it was %q", short(string(mapped)))
+		return none, p.says(op, adapters.KindPermanent, "the trace holds no answer: see backends.service.map.response; it was %q", short(string(mapped)))
 	}
 	t := w.trace()
 	t.WireTime = took
@@ -264,15 +264,15 @@ func (p *pipeline) status(op string, response *http.Response, data []byte) *adap
 	kind, next := adapters.KindPermanent, ""
 	switch code := response.StatusCode; {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		kind, next = adapters.KindUnauthorised, ": see backends.pipeline.api_key_env and headers_env"
+		kind, next = adapters.KindUnauthorised, ": see backends.service.api_key_env and headers_env"
 	case code == http.StatusNotFound, code == http.StatusGone:
-		kind, next = adapters.KindNotFound, ": is backends.pipeline.url right?"
+		kind, next = adapters.KindNotFound, ": is backends.service.url right?"
 	case code == http.StatusTooManyRequests:
 		kind = adapters.KindRateLimited
 	case code/100 == 3:
-		next = ": it sends on to another address, which is not followed: name the final one in backends.pipeline.url"
+		next = ": it sends on to another address, which is not followed: name the final one in backends.service.url"
 	case code == http.StatusBadRequest, code == http.StatusUnprocessableEntity:
-		kind, next = adapters.KindInvalid, ": see backends.pipeline.map.request"
+		kind, next = adapters.KindInvalid, ": see backends.service.map.request"
 	case code == http.StatusRequestTimeout, code == http.StatusConflict, code >= 500:
 		kind = adapters.KindTransient
 	}
@@ -299,7 +299,7 @@ func (p *pipeline) failed(ctx context.Context, op string, err error) *adapters.E
 	if errors.As(err, &outer) {
 		err = outer.Err
 	}
-	return p.says(op, adapters.KindTransient, "no answer from %s: %v: is the service up, and is backends.pipeline.url right?", p.set.URL, err)
+	return p.says(op, adapters.KindTransient, "no answer from %s: %v: is the service up, and is backends.service.url right?", p.set.URL, err)
 }
 
 func (p *pipeline) says(op string, kind adapters.Kind, format string, args ...any) *adapters.Error {

@@ -51,7 +51,7 @@ type tapSettings struct {
 }
 
 const (
-	setting            = "setting backends.pipeline."
+	setting            = "setting backends.service."
 	defaultHeader      = "X-Request-ID"
 	defaultItem        = "[{{id}}] {{text}}\n"
 	capabilitiesSuffix = "/capabilities"

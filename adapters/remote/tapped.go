@@ -25,7 +25,7 @@ func (p *pipeline) tapped(ctx context.Context, op string, req adapters.PipelineR
 	known, readErr := p.tap.Recorded(ctx, req.RequestID)
 	closeErr := p.tap.Close(context.WithoutCancel(ctx), req.RequestID)
 	if refused := refusal(known.Calls); refused != "" {
-		return none, p.says(op, adapters.KindInvalid, "the tap sent nothing to the model: %s: see backends.pipeline.tap.begin and end", refused)
+		return none, p.says(op, adapters.KindInvalid, "the tap sent nothing to the model: %s: see backends.service.tap.begin and end", refused)
 	}
 	switch {
 	case err != nil:
@@ -39,7 +39,7 @@ func (p *pipeline) tapped(ctx context.Context, op string, req adapters.PipelineR
 	switch {
 	case call == nil && substitution != nil:
 		return none, p.says(op, adapters.KindPermanent, "the context was not put into any prompt: %d calls of the request came through the tap, and %d that belong to no request: "+
-			"hand the id on to the model in the header, or set limits.concurrency to 1; and see backends.pipeline.tap.begin and end", len(known.Calls), known.Unopened)
+			"hand the id on to the model in the header, or set limits.concurrency to 1; and see backends.service.tap.begin and end", len(known.Calls), known.Unopened)
 	case call == nil:
 		trace.Notes = append(trace.Notes, "no call of the request came through the tap, so that its prompt was not seen")
 		return trace, nil
@@ -103,7 +103,7 @@ func (p *pipeline) ofTap(ctx context.Context, op string, err error) *adapters.Er
 	case ctx.Err() != nil:
 		return p.failed(ctx, op, err)
 	case errors.As(err, &refused):
-		return p.says(op, adapters.KindInvalid, "%v: see backends.pipeline.tap", refused)
+		return p.says(op, adapters.KindInvalid, "%v: see backends.service.tap", refused)
 	}
 	return p.says(op, adapters.KindTransient, "the tap at %s: %v: is culprit tap running there?", p.set.Tap.URL, err)
 }
