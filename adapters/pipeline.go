@@ -81,7 +81,7 @@ type TraceItem struct {
 
 // WrapPipeline returns p under the policy. It measures WireTime where p does not.
 func WrapPipeline(p Pipeline, policy Policy) Pipeline {
-	return &wrappedPipeline{caller{policy: policy}, p}
+	return &wrappedPipeline{caller{policy}, p}
 }
 
 type wrappedPipeline struct {
@@ -94,9 +94,23 @@ func (w *wrappedPipeline) Describe(ctx context.Context) (PipelineInfo, error) {
 }
 
 func (w *wrappedPipeline) Ask(ctx context.Context, req PipelineRequest) (Trace, error) {
-	return call(ctx, &w.caller, "ask", shape{}, func(ctx context.Context) (Trace, error) {
+	told := &told{}
+	// What the pipeline retrieves of its own comes on top of this, and is known when it has answered.
+	how := shape{counts: true, generates: req.Answer, told: told, worst: func(count func(string) int) Usage {
+		texts := []string{req.Query}
+		for _, c := range req.Context {
+			texts = append(texts, c.Text)
+		}
+		u := Usage{Input: worstInput(count, texts...)}
+		if req.Answer {
+			u.Output = wide(&req.MaxTokens)
+		}
+		return u
+	}}
+	return call(ctx, &w.caller, "ask", how, func(ctx context.Context) (Trace, error) {
 		start := time.Now()
 		trace, err := w.next.Ask(ctx, req)
+		told.used = Usage{Input: wide(trace.InputTokens), CachedInput: wide(trace.CachedInputTokens), Output: wide(trace.OutputTokens)}
 		if trace.WireTime == 0 {
 			trace.WireTime = time.Since(start)
 		}

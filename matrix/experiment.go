@@ -21,6 +21,7 @@ type Experiment struct {
 	Runs     Runs     `json:"runs"`
 	Checks   Checks   `json:"checks"`
 	Limits   Limits   `json:"limits"`
+	Prices   Prices   `json:"prices,omitzero"`
 	Judge    *Judge   `json:"judge,omitempty"`
 }
 
@@ -269,7 +270,8 @@ type Limits struct {
 	RequestsPerMinute int      `json:"requests_per_minute,omitempty"` // per backend; 0: no limit
 	Timeout           Duration `json:"timeout"`                       // of one call
 	Retries           int      `json:"retries"`
-	Calls             int      `json:"calls,omitempty"` // the most calls that may be made; 0: no limit
+	TokensPerMinute   int      `json:"tokens_per_minute,omitempty"` // per backend; 0: no limit
+	Budget            Spending `json:"budget,omitzero"`             // of the whole execution
 }
 
 // Duration is a time span written as Go writes it: "60s".

@@ -103,6 +103,8 @@ type Retrieval struct {
 	Error          *CallError `json:"error,omitempty"`
 	At             string     `json:"at,omitempty"`         // volatile
 	LatencyMS      int64      `json:"latency_ms,omitempty"` // volatile
+	SameAs         string     `json:"same_as,omitempty"`    // volatile; an identical request was made once, under this call key, maybe of another case
+	Asked          []Asked    `json:"asked,omitempty"`      // volatile; absent: one search
 }
 
 // NamedHit is one item's own place in the full ranking, however deep. Score is nil where the search cannot score the item at
@@ -221,6 +223,7 @@ type Trial struct {
 	At                string          `json:"at,omitempty"`         // volatile
 	LatencyMS         int64           `json:"latency_ms,omitempty"` // volatile; wire time
 	Attempts          int             `json:"attempts,omitempty"`   // volatile
+	Untold            int             `json:"untold,omitempty"`     // volatile; tries that may have to be paid for, and whose tokens are not known
 }
 
 // StoreFacts is what the store checks saw, for one case.
@@ -400,6 +403,7 @@ type RerankControl struct {
 	// EndUnread: the gold item scores the same with the query appended to it, so its end is not read.
 	EndUnread bool       `json:"end_unread,omitempty"`
 	Error     *CallError `json:"error,omitempty"`
+	Asked     []Asked    `json:"asked,omitempty"` // volatile
 }
 
 // Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.
@@ -460,12 +464,17 @@ func visitText(t *Text, visit func(*Text) error) error {
 // and attempt counts they had.
 func (o *Observations) Digest() (string, error) {
 	stable := Observations{Store: o.Store}
+	if c := o.Store.RerankControl; c != nil {
+		control := *c
+		control.Asked = nil
+		stable.Store.RerankControl = &control
+	}
 	for _, r := range o.Retrievals {
-		r.At, r.LatencyMS = "", 0
+		r.At, r.LatencyMS, r.SameAs, r.Asked = "", 0, "", nil
 		stable.Retrievals = append(stable.Retrievals, r)
 	}
 	for _, t := range o.Trials {
-		t.At, t.LatencyMS, t.RequestID, t.Attempts = "", 0, "", 0
+		t.At, t.LatencyMS, t.RequestID, t.Attempts, t.Untold = "", 0, "", 0, 0
 		stable.Trials = append(stable.Trials, t)
 	}
 	for _, j := range o.Judgements {

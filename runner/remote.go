@@ -23,7 +23,7 @@ type service struct {
 }
 
 // openPipeline opens the user's own service, and makes sure that what it cannot do itself can be done from the other backends.
-func (b *backends) openPipeline(ctx context.Context, e *matrix.Experiment, o Options, config func(*matrix.Backend) adapters.Config, policy func(matrix.Limits, string) adapters.Policy) error {
+func (b *backends) openPipeline(ctx context.Context, e *matrix.Experiment, o Options, config func(*matrix.Backend) adapters.Config, policy func(string, *matrix.Backend) adapters.Policy) error {
 	spec := e.Backends.Pipeline
 	if spec == nil {
 		return nil
@@ -32,7 +32,7 @@ func (b *backends) openPipeline(ctx context.Context, e *matrix.Experiment, o Opt
 	if err != nil {
 		return err
 	}
-	b.pipeline = adapters.WrapPipeline(pipeline, policy(e.Limits, spec.Adapter))
+	b.pipeline = adapters.WrapPipeline(pipeline, policy(matrix.RoleGenerator, spec)) // what it buys is the generations of production
 	if b.pipelineInfo, err = b.pipeline.Describe(ctx); err != nil {
 		return fmt.Errorf("asking the pipeline what it can do: %w", err)
 	}
@@ -109,16 +109,16 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 		*out = *known
 		return true, nil
 	}
-	callCtx, journal, err := r.begin(ctx, call, out.CallKey, true)
-	if err != nil {
-		return false, err
-	}
+	callCtx, journal := r.begin(ctx, call, out.CallKey, true)
 	req := r.serviceRequest(out.CallKey, nil, nil)
 	req.Answer = false
 	out.At = r.stamp()
 	trace, failure := r.pipeline.Ask(callCtx, req)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
+	}
+	if err := r.ledger.overBudget(failure); err != nil {
+		return false, err
 	}
 	out.Status, out.LatencyMS = matrix.StatusOK, trace.WireTime.Milliseconds()
 	if failure != nil {
@@ -131,6 +131,10 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 				return false, err
 			}
 		}
+	}
+	out.Asked = journal.asked
+	for i := range out.Asked {
+		out.Asked[i].Untold = 0 // a retrieval buys no tokens of the generator
 	}
 	return told, journal.end(results.Outcome{Status: out.Status, Error: out.Error, LatencyMS: out.LatencyMS})
 }
@@ -340,17 +344,17 @@ func (r *caseRun) prepareService(t *matrix.Trial) error {
 
 // serve makes one trial by the service and records its trace. A failing call is an observation.
 func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
-	callCtx, journal, err := r.begin(ctx, r.calls[t.CallKey], t.CallKey, true)
-	if err != nil {
-		return err
-	}
+	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, true)
 	req := r.serviceRequest(t.CallKey, given(t), &t.Seed)
 	t.At, t.RequestID = r.stamp(), req.RequestID
 	trace, failure := r.pipeline.Ask(callCtx, req)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	t.Attempts = journal.tries
+	if err := r.ledger.overBudget(failure); err != nil {
+		return err
+	}
+	t.Attempts, t.Untold = journal.tries, untold(journal.asked)
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
 	} else if err := r.readTrace(callCtx, t, &trace); err != nil {
