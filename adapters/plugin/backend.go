@@ -210,7 +210,7 @@ func (b *backend) failed(ctx context.Context, s *session, op string, err error) 
 	switch status.Code(err) {
 	case codes.Unavailable, codes.Canceled, codes.Internal, codes.Unknown:
 		if s != nil && gone(s) {
-			return redact.Error(fail(op, adapters.KindTransient, fmt.Errorf("%w during the call: %q %s", ErrPluginExited, s.proc.name, s.proc.exit(redact))))
+			return redact.Error(fail(op, adapters.KindTransient, fmt.Errorf("%w during the call: %q; %s", ErrPluginExited, s.proc.name, s.proc.exit(redact))))
 		}
 		if strings.Contains(err.Error(), "invalid UTF-8") {
 			e.Err = fmt.Errorf("the answer of the plugin holds a text that is not UTF-8: %w", e.Err)

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"iter"
 	"os"
+	"strings"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/adapters/plugin"
 	"github.com/culprit-rag/culprit/adapters/plugin/sdk"
 )
 
@@ -18,6 +20,32 @@ func servePlugin(name string, args []string) {
 	switch name {
 	case "embedded":
 		sdk.Serve("1.0", embeddedPlugin())
+	case "rig":
+		sdk.Serve("1.0", rigPlugin())
+	case "onlymodel":
+		factory := rigPlugin()
+		factory.OpenStore = nil
+		sdk.Serve("1.0", factory)
+	case "raw":
+		serveRaw(args)
+	case "host": // no plugin: it opens one, says so, and waits to be killed
+		g, err := plugin.Factory().OpenGenerator(context.Background(), adapters.Config{Settings: json.RawMessage(args[0])})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(say(context.Background(), g, "pid"))
+		select {}
+	case "silent":
+		select {}
+	case "dies":
+		fmt.Fprintln(os.Stderr, "no licence for this machine")
+		os.Exit(7)
+	case "chatty":
+		fmt.Println("\x1b[31mLoading model...")
+		select {}
+	case "unending":
+		fmt.Print(strings.Repeat("x", 1<<20))
+		select {}
 	default:
 		fmt.Fprintf(os.Stderr, "no plugin %q %q\n", name, args)
 		os.Exit(2)

@@ -91,16 +91,15 @@ func (p *process) ended() bool {
 	}
 }
 
-// exit says how the process ended by itself, with its last words.
+// exit says how the process ended, where it did so by itself, with its last words.
 func (p *process) exit(redact *adapters.Redactor) string {
 	p.mu.Lock()
 	killed := p.killed
 	p.mu.Unlock()
-	how := "did not exit"
 	if p.ended() && !killed {
-		how = "exited with " + p.cmd.ProcessState.String()
+		return "it exited with " + p.cmd.ProcessState.String() + "; " + p.lastWords(redact)
 	}
-	return how + "; " + p.lastWords(redact)
+	return p.lastWords(redact)
 }
 
 func (p *process) lastWords(redact *adapters.Redactor) string {

@@ -182,9 +182,9 @@ func (s *session) refused(ctx context.Context, program string, err error, redact
 	case strings.Contains(text, "incompatible API version"):
 		return fail(op, adapters.KindUnsupported, fmt.Errorf("the plugin %q speaks another version of the plugin protocol than %d (%s): build it anew, or take another release of Culprit", program, wire.Version, printable(text)))
 	case fault != "":
-		return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q %s: it %s. Standard output is for that line alone: log to standard error, and try: culprit plugin test", program, fault, s.proc.exit(redact)))
+		return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q %s; %s. Standard output is for that line alone: log to standard error, and try: culprit plugin test", program, fault, s.proc.exit(redact)))
 	}
-	return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q cannot be used: %w: it %s", program, err, s.proc.exit(redact)))
+	return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q cannot be used: %w; %s", program, err, s.proc.exit(redact)))
 }
 
 // end stops the process, by force where it does not stop by itself, and removes what it left. It may be called once.
