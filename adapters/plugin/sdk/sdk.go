@@ -34,17 +34,29 @@ func Serve(version string, factory adapters.Factory) {
 		fmt.Fprintf(os.Stderr, "%s %s is a plugin of Culprit and is started by it.\nTry it:  culprit plugin test %s\n", factory.Name, version, os.Args[0])
 		os.Exit(2)
 	}
+	own := keepStderr()
 	goplugin.Serve(&goplugin.ServeConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: map[int]goplugin.PluginSet{
 			wire.Version: {factory.Name: &served{version: version, factory: factory}},
 		},
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(options, grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)
+			return grpc.NewServer(append(options, own, grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage))...)
 		},
 		Logger: hclog.NewNullLogger(), // its lines would push those of the author out of what the host keeps
 	})
 	os.Exit(0)
+}
+
+// keepStderr gives a plugin its standard error back, which go-plugin takes to carry it over the wire: there the last words of a
+// process are lost with it.
+func keepStderr() grpc.ServerOption {
+	own := os.Stderr
+	var once sync.Once
+	return grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		once.Do(func() { os.Stderr = own })
+		return handler(ctx, req)
+	})
 }
 
 // served registers the services of a factory.
