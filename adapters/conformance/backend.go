@@ -1,4 +1,4 @@
-package adaptertest
+package conformance
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -25,10 +24,10 @@ type skipped string
 
 func (s skipped) Error() string { return string(s) }
 
-func runChecks[H any](t *testing.T, h H, checks []check[H]) {
+func runChecks[H any](t T, h H, checks []check[H]) {
 	t.Helper()
 	for _, c := range checks {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(c.name, func(t T) {
 			err := c.run(t.Context(), h)
 			var why skipped
 			if errors.As(err, &why) {

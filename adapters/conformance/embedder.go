@@ -1,4 +1,4 @@
-package adaptertest
+package conformance
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -24,8 +23,8 @@ type EmbedderHarness struct {
 	MaxTokens int
 }
 
-// TestEmbedder holds an embedder to the contract of [adapters.Embedder].
-func TestEmbedder(t *testing.T, h EmbedderHarness) {
+// Embedder holds an embedder to the contract of [adapters.Embedder].
+func Embedder(t T, h EmbedderHarness) {
 	t.Helper()
 	runChecks(t, h, embedderChecks())
 }

@@ -1,4 +1,4 @@
-package adaptertest
+package conformance
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"testing"
 	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -21,8 +20,8 @@ type GeneratorHarness struct {
 	Finish func(ctx context.Context, reason string) (adapters.Generator, error)
 }
 
-// TestGenerator holds a generator to the contract of [adapters.Generator].
-func TestGenerator(t *testing.T, h GeneratorHarness) {
+// Generator holds a generator to the contract of [adapters.Generator].
+func Generator(t T, h GeneratorHarness) {
 	t.Helper()
 	runChecks(t, h, generatorChecks())
 }

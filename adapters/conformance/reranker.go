@@ -1,4 +1,4 @@
-package adaptertest
+package conformance
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -22,8 +21,8 @@ type RerankerHarness struct {
 	MaxWords int
 }
 
-// TestReranker holds a reranker to the contract of [adapters.Reranker].
-func TestReranker(t *testing.T, h RerankerHarness) {
+// Reranker holds a reranker to the contract of [adapters.Reranker].
+func Reranker(t T, h RerankerHarness) {
 	t.Helper()
 	runChecks(t, h, rerankerChecks())
 }

@@ -1,9 +1,8 @@
-package adaptertest
+package conformance
 
 import (
 	"context"
 	"fmt"
-	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -15,8 +14,8 @@ const (
 	hybrid  = "hybrid"
 )
 
-// TestVectorStore holds a store to the contract of [adapters.VectorStore].
-func TestVectorStore(t *testing.T, h StoreHarness) {
+// Store holds a store to the contract of [adapters.VectorStore].
+func Store(t T, h StoreHarness) {
 	h.defaults()
 	c := NewCorpus(h.ID).without(h.CannotHold)
 	suite := &storeSuite{StoreHarness: h, corpus: c, main: c.main()}
@@ -28,7 +27,7 @@ func TestVectorStore(t *testing.T, h StoreHarness) {
 	})
 	for _, sub := range []struct {
 		name string
-		run  func(*testing.T, adapters.VectorStore)
+		run  func(T, adapters.VectorStore)
 	}{
 		{"capabilities are declared as expected", suite.capabilities},
 		{"abilities that are not declared are unsupported", suite.unsupported},
@@ -65,7 +64,7 @@ func TestVectorStore(t *testing.T, h StoreHarness) {
 		{"a scan that misses a change shows it", suite.changedScan},
 		{"nothing was written", suite.writes}, // the last, for it is about all others
 	} {
-		t.Run(sub.name, func(t *testing.T) { sub.run(t, store) })
+		t.Run(sub.name, func(t T) { sub.run(t, store) })
 	}
 }
 
@@ -80,7 +79,7 @@ type storeSuite struct {
 // all is a limit above the size of the collection.
 const all = 1000
 
-func search(t *testing.T, store adapters.VectorStore, req adapters.SearchRequest) adapters.SearchResponse {
+func search(t T, store adapters.VectorStore, req adapters.SearchRequest) adapters.SearchResponse {
 	t.Helper()
 	response, err := store.Search(t.Context(), req)
 	if err != nil {
@@ -106,7 +105,7 @@ func ids(hits []adapters.Hit) []string {
 	return list
 }
 
-func scan(t *testing.T, store adapters.VectorStore, req adapters.ScanRequest) ([]adapters.Item, adapters.ScanReport) {
+func scan(t T, store adapters.VectorStore, req adapters.ScanRequest) ([]adapters.Item, adapters.ScanReport) {
 	t.Helper()
 	var items []adapters.Item
 	report, err := store.Scan(t.Context(), req, func(item adapters.Item) error {

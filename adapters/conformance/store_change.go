@@ -1,9 +1,8 @@
-package adaptertest
+package conformance
 
 import (
 	"fmt"
 	"slices"
-	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -11,11 +10,11 @@ import (
 // change is one way in which a collection changes. It is made to the collection and to what the suite expects in it.
 type change struct {
 	name  string
-	apply func(t *testing.T, c Collection, items []adapters.Item) []adapters.Item
+	apply func(t T, c Collection, items []adapters.Item) []adapters.Item
 }
 
 // changing is a collection of the suite's own.
-func (s *storeSuite) changing(t *testing.T) (Collection, []adapters.Item) {
+func (s *storeSuite) changing(t T) (Collection, []adapters.Item) {
 	t.Helper()
 	if s.Change == nil {
 		t.Skip("a collection cannot change while a store is open")
@@ -40,7 +39,7 @@ func (s *storeSuite) fresh(n int) adapters.Item {
 }
 
 func (s *storeSuite) insert(from, to int) change {
-	return change{"an insertion", func(t *testing.T, c Collection, items []adapters.Item) []adapters.Item {
+	return change{"an insertion", func(t T, c Collection, items []adapters.Item) []adapters.Item {
 		for n := from; n < to; n++ {
 			items = append(items, s.fresh(n))
 		}
@@ -50,7 +49,7 @@ func (s *storeSuite) insert(from, to int) change {
 }
 
 func deletion(n int) change {
-	return change{"a deletion", func(t *testing.T, c Collection, items []adapters.Item) []adapters.Item {
+	return change{"a deletion", func(t T, c Collection, items []adapters.Item) []adapters.Item {
 		c.Delete(t, items[n].ID)
 		return slices.Delete(items, n, n+1)
 	}}
@@ -64,20 +63,20 @@ func (s *storeSuite) at(items []adapters.Item, n int) *adapters.Item {
 
 func (s *storeSuite) edits() []change {
 	edits := []change{
-		{"a text that is edited in place", func(t *testing.T, c Collection, items []adapters.Item) []adapters.Item {
+		{"a text that is edited in place", func(t T, c Collection, items []adapters.Item) []adapters.Item {
 			item := s.at(items, 60)
 			item.Text = "Edited in place."
 			c.SetText(t, item.ID, item.Text)
 			return items
 		}},
-		{"an item that is deleted and comes back with another text", func(t *testing.T, c Collection, items []adapters.Item) []adapters.Item {
+		{"an item that is deleted and comes back with another text", func(t T, c Collection, items []adapters.Item) []adapters.Item {
 			item := s.at(items, 61)
 			item.Text = "It was deleted and came back."
 			c.Delete(t, item.ID)
 			c.Put(t, *item)
 			return items
 		}},
-		{"an item in the place of another", func(t *testing.T, c Collection, items []adapters.Item) []adapters.Item {
+		{"an item in the place of another", func(t T, c Collection, items []adapters.Item) []adapters.Item {
 			item := s.at(items, 62)
 			item.Revision, item.Access = "2028-01", []string{"nobody"}
 			c.Put(t, *item)
@@ -85,7 +84,7 @@ func (s *storeSuite) edits() []change {
 		}},
 	}
 	if s.Capabilities.Vectors {
-		edits = append(edits, change{"a vector and nothing else", func(t *testing.T, c Collection, items []adapters.Item) []adapters.Item {
+		edits = append(edits, change{"a vector and nothing else", func(t T, c Collection, items []adapters.Item) []adapters.Item {
 			item := s.at(items, 63)
 			item.Vector = queryVector(77)
 			c.SetVector(t, item.ID, item.Vector)
@@ -96,7 +95,7 @@ func (s *storeSuite) edits() []change {
 }
 
 // changes makes one change after the other under an open store. It must see each, and tell each from all states before.
-func (s *storeSuite) changes(t *testing.T, _ adapters.VectorStore) {
+func (s *storeSuite) changes(t T, _ adapters.VectorStore) {
 	c, items := s.changing(t)
 	store := c.Open(t)
 	defer closeStore(t, store)
@@ -129,7 +128,7 @@ func (s *storeSuite) changes(t *testing.T, _ adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) checkReopened(t *testing.T, c Collection, after, want string) {
+func (s *storeSuite) checkReopened(t T, c Collection, after, want string) {
 	t.Helper()
 	store := c.Open(t)
 	defer closeStore(t, store)
@@ -149,7 +148,7 @@ func (s *storeSuite) comparable(items []adapters.Item) []adapters.Item {
 	return list
 }
 
-func describe(t *testing.T, store adapters.VectorStore) adapters.StoreInfo {
+func describe(t T, store adapters.VectorStore) adapters.StoreInfo {
 	t.Helper()
 	info, err := store.Describe(t.Context())
 	if err != nil {
@@ -160,7 +159,7 @@ func describe(t *testing.T, store adapters.VectorStore) adapters.StoreInfo {
 
 // changedScan changes the collection in the middle of a scan. What the scan missed must show, in its own counts or in the
 // fingerprint, or an absence would be believed that was never there.
-func (s *storeSuite) changedScan(t *testing.T, _ adapters.VectorStore) {
+func (s *storeSuite) changedScan(t T, _ adapters.VectorStore) {
 	c, items := s.changing(t)
 	store := c.Open(t)
 	defer closeStore(t, store)
@@ -190,7 +189,7 @@ func (s *storeSuite) changedScan(t *testing.T, _ adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) writes(t *testing.T, _ adapters.VectorStore) {
+func (s *storeSuite) writes(t T, _ adapters.VectorStore) {
 	if s.Writes == nil {
 		t.Skip("the harness does not see what is written")
 	}

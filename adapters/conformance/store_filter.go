@@ -1,15 +1,14 @@
-package adaptertest
+package conformance
 
 import (
 	"slices"
-	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-func (s *storeSuite) filters(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) filters(t T, store adapters.VectorStore) {
 	if !s.Capabilities.Filter {
 		t.Skip("the store has no filters")
 	}
@@ -47,7 +46,7 @@ func (s *storeSuite) filters(t *testing.T, store adapters.VectorStore) {
 		{"not, of no value", []adapters.Condition{{Field: "tenant", Not: true}}},
 		{"an attempt to break out", []adapters.Condition{{Field: "tenant' OR 1=1 --", AnyOf: []string{"') OR 1=1 --"}}}},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(test.name, func(t T) {
 			query := queryVector(2)
 			response := search(t, store, adapters.SearchRequest{Mode: dense, Vector: query, Limit: all, Filter: test.filter, Exact: s.Capabilities.Exact})
 			s.checkAgainst(t, s.bruteForce(s.main, query, test.filter), response)
@@ -61,7 +60,7 @@ func (s *storeSuite) filters(t *testing.T, store adapters.VectorStore) {
 }
 
 // checkAdmitted asks the corpus, and not the hits, what they are.
-func (s *storeSuite) checkAdmitted(t *testing.T, mode string, filter []adapters.Condition, hits []adapters.Hit) {
+func (s *storeSuite) checkAdmitted(t T, mode string, filter []adapters.Condition, hits []adapters.Hit) {
 	t.Helper()
 	for _, hit := range hits {
 		i := slices.IndexFunc(s.main, func(item adapters.Item) bool { return item.ID == hit.ID })
@@ -73,7 +72,7 @@ func (s *storeSuite) checkAdmitted(t *testing.T, mode string, filter []adapters.
 
 // tenants holds a collection that several parties share apart by a filter: all that is found without one falls into their
 // parts, without a rest and without an overlap.
-func (s *storeSuite) tenants(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) tenants(t T, store adapters.VectorStore) {
 	if !s.Capabilities.Filter {
 		t.Skip("the store has no filters")
 	}

@@ -1,8 +1,7 @@
-package adaptertest
+package conformance
 
 import (
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -16,7 +15,7 @@ type StoreHarness struct {
 	//
 	// An item without a vector gets none, but whatever a keyword search needs. [FieldKind] tells the metadata that are
 	// numbers or booleans. A fingerprint that rests on a sample must see all of two hundred items.
-	Open func(t *testing.T, c Corpus) adapters.VectorStore
+	Open func(t T, c Corpus) adapters.VectorStore
 	// Capabilities are those that the store is meant to declare.
 	Capabilities adapters.StoreCapabilities
 	// Distance is how vectors are compared: "cosine", "dot", "euclid" or "manhattan".
@@ -50,7 +49,7 @@ type StoreHarness struct {
 	// ModelsUntold: the store cannot say how many items declare which model without being scanned.
 	ModelsUntold bool
 	// Change makes a collection of its own, filled with the corpus; nil: a collection cannot change while a store is open.
-	Change func(t *testing.T, c Corpus) Collection
+	Change func(t T, c Corpus) Collection
 	// Writes lists what the stores that were opened so far have asked their server to change, by the names of the requests,
 	// or what is changed in their files. Filling collections does not count. Nil: it cannot be told.
 	Writes func() []string
@@ -60,14 +59,14 @@ type StoreHarness struct {
 // the method returns.
 type Collection interface {
 	// Open returns a store of its own for the caller, opened on the collection. The suite closes it.
-	Open(t *testing.T) adapters.VectorStore
+	Open(t T) adapters.VectorStore
 	// Put stores items. One whose id is there already takes the place of the old one, as a whole.
-	Put(t *testing.T, items ...adapters.Item)
-	Delete(t *testing.T, ids ...string)
+	Put(t T, items ...adapters.Item)
+	Delete(t T, ids ...string)
 	// SetText changes the text of an item in place; its vector stays as it was.
-	SetText(t *testing.T, id, text string)
+	SetText(t T, id, text string)
 	// SetVector changes the vector of an item in place, and nothing else.
-	SetVector(t *testing.T, id string, vector []float32)
+	SetVector(t T, id string, vector []float32)
 }
 
 // The kinds of a metadata field.
@@ -104,7 +103,7 @@ func (h *StoreHarness) defaults() {
 func (h *StoreHarness) has(mode string) bool { return slices.Contains(h.Capabilities.Modes, mode) }
 
 // need skips the test where the store does not have the modes.
-func (h *StoreHarness) need(t *testing.T, modes ...string) {
+func (h *StoreHarness) need(t T, modes ...string) {
 	t.Helper()
 	for _, mode := range modes {
 		if !h.has(mode) {

@@ -1,4 +1,4 @@
-package adaptertest
+package conformance
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,7 +15,7 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-func (s *storeSuite) wrongArguments(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) wrongArguments(t T, store adapters.VectorStore) {
 	refused := func(what string, req adapters.SearchRequest) string {
 		t.Helper()
 		response, err := store.Search(t.Context(), req)
@@ -54,7 +53,7 @@ func (s *storeSuite) wrongArguments(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) cancelled(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) cancelled(t T, store adapters.VectorStore) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range s.calls() {
@@ -66,7 +65,7 @@ func (s *storeSuite) cancelled(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) deadline(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) deadline(t T, store adapters.VectorStore) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	for _, c := range s.calls() {
@@ -79,7 +78,7 @@ func (s *storeSuite) deadline(t *testing.T, store adapters.VectorStore) {
 }
 
 // checkError holds for every error of an adapter.
-func checkError(t *testing.T, what string, err error) {
+func checkError(t T, what string, err error) {
 	t.Helper()
 	var typed *adapters.Error
 	if err != nil && !errors.As(err, &typed) {
@@ -91,7 +90,7 @@ func checkError(t *testing.T, what string, err error) {
 	}
 }
 
-func (s *storeSuite) cancelledScan(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) cancelledScan(t T, store adapters.VectorStore) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	visited := 0
@@ -109,7 +108,7 @@ func (s *storeSuite) cancelledScan(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) concurrent(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) concurrent(t T, store adapters.VectorStore) {
 	want := map[string][]string{}
 	for _, mode := range s.Capabilities.Modes {
 		want[mode] = ids(search(t, store, s.request(mode)).Hits)
@@ -152,7 +151,7 @@ func (s *storeSuite) concurrent(t *testing.T, store adapters.VectorStore) {
 	wg.Wait()
 }
 
-func (s *storeSuite) empty(t *testing.T, _ adapters.VectorStore) {
+func (s *storeSuite) empty(t T, _ adapters.VectorStore) {
 	store := s.Open(t, Corpus{Dimensions: dimensions})
 	defer closeStore(t, store)
 	info, err := store.Describe(t.Context())
@@ -172,14 +171,14 @@ func (s *storeSuite) empty(t *testing.T, _ adapters.VectorStore) {
 	}
 }
 
-func closeStore(t *testing.T, store adapters.VectorStore) {
+func closeStore(t T, store adapters.VectorStore) {
 	t.Helper()
 	if err := store.Close(); err != nil {
 		t.Errorf("closing the store: %v", err)
 	}
 }
 
-func (s *storeSuite) closed(t *testing.T, _ adapters.VectorStore) {
+func (s *storeSuite) closed(t T, _ adapters.VectorStore) {
 	store := s.Open(t, s.corpus)
 	for range 2 {
 		closeStore(t, store)
@@ -196,7 +195,7 @@ func (s *storeSuite) closed(t *testing.T, _ adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) fingerprint(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) fingerprint(t T, store adapters.VectorStore) {
 	open := func(c Corpus) string {
 		t.Helper()
 		opened := s.Open(t, c)

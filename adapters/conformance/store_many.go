@@ -1,9 +1,8 @@
-package adaptertest
+package conformance
 
 import (
 	"fmt"
 	"slices"
-	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -12,7 +11,7 @@ import (
 const manyItems = 1200
 
 // many reads a collection that does not fit into one answer.
-func (s *storeSuite) many(t *testing.T, _ adapters.VectorStore) {
+func (s *storeSuite) many(t T, _ adapters.VectorStore) {
 	id := s.ID
 	if id == nil {
 		id = anyID

@@ -1,16 +1,15 @@
-package adaptertest
+package conformance
 
 import (
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
 
 // presence looks for texts as one does who must not be wrong about any of them: in everything that a scan returns, and
 // believing that one is absent only when nothing was left out.
-func (s *storeSuite) presence(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) presence(t T, store adapters.VectorStore) {
 	items, report := scan(t, store, adapters.ScanRequest{})
 	if report.Scanned != report.Counted || report.Unread != "" || len(items) != report.Scanned {
 		t.Fatalf("%d items, %+v: this proves nothing", len(items), report)

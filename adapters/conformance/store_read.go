@@ -1,11 +1,10 @@
-package adaptertest
+package conformance
 
 import (
 	"errors"
 	"maps"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -27,13 +26,13 @@ func sorted(items []adapters.Item) []adapters.Item {
 	return slices.SortedFunc(slices.Values(items), func(a, b adapters.Item) int { return strings.Compare(a.ID, b.ID) })
 }
 
-func (s *storeSuite) capabilities(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) capabilities(t T, store adapters.VectorStore) {
 	if diff := cmp.Diff(s.Capabilities, store.Capabilities()); diff != "" {
 		t.Errorf("capabilities (-want +got):\n%s", diff)
 	}
 }
 
-func (s *storeSuite) unsupported(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) unsupported(t T, store adapters.VectorStore) {
 	refused := func(what string, err error) {
 		t.Helper()
 		if !errors.Is(err, adapters.ErrUnsupported) {
@@ -77,7 +76,7 @@ func (s *storeSuite) unsupported(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) describe(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) describe(t T, store adapters.VectorStore) {
 	info, err := store.Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +111,7 @@ func (s *storeSuite) describe(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) scan(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) scan(t T, store adapters.VectorStore) {
 	var first []string
 	for _, vectors := range []bool{false, false, s.Capabilities.Vectors} {
 		items, report := scan(t, store, adapters.ScanRequest{Vectors: vectors})
@@ -140,7 +139,7 @@ func (s *storeSuite) scan(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) visitError(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) visitError(t T, store adapters.VectorStore) {
 	stop := errors.New("enough")
 	visited := 0
 	report, err := store.Scan(t.Context(), adapters.ScanRequest{}, func(adapters.Item) error {
@@ -160,7 +159,7 @@ func (s *storeSuite) visitError(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) otherCollections(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) otherCollections(t T, store adapters.VectorStore) {
 	if !s.Capabilities.Collections {
 		t.Skip("the store reads one collection only")
 	}
@@ -189,7 +188,7 @@ func (s *storeSuite) otherCollections(t *testing.T, store adapters.VectorStore) 
 	}
 }
 
-func (s *storeSuite) fetch(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) fetch(t T, store adapters.VectorStore) {
 	order := []int{90, 3, 4, 150, 0, 1, 2}
 	var ask []string
 	var want []adapters.Item
@@ -223,7 +222,7 @@ func (s *storeSuite) fetch(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) vectors(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) vectors(t T, store adapters.VectorStore) {
 	if !s.Capabilities.Vectors {
 		t.Skip("the store does not return vectors")
 	}

@@ -1,10 +1,9 @@
-package adaptertest
+package conformance
 
 import (
 	"cmp"
 	"math"
 	"slices"
-	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -102,7 +101,7 @@ func present(value string) []string {
 
 // checkRanking holds for every ranking: no more than asked for, ranks from 1, none twice, best first, ties by id, no number
 // that is not one.
-func checkRanking(t *testing.T, req adapters.SearchRequest, response adapters.SearchResponse) {
+func checkRanking(t T, req adapters.SearchRequest, response adapters.SearchResponse) {
 	t.Helper()
 	if len(response.Hits) > req.Limit {
 		t.Errorf("Search(%s) returned %d hits", summary(req), len(response.Hits))
@@ -140,7 +139,7 @@ func checkRanking(t *testing.T, req adapters.SearchRequest, response adapters.Se
 }
 
 // checkAgainst compares a dense ranking with brute force. Items may change places only within the tolerance.
-func (s *storeSuite) checkAgainst(t *testing.T, want []reference, response adapters.SearchResponse) {
+func (s *storeSuite) checkAgainst(t T, want []reference, response adapters.SearchResponse) {
 	t.Helper()
 	if len(response.Hits) != len(want) {
 		t.Errorf("%d hits, want %d", len(response.Hits), len(want))

@@ -1,16 +1,15 @@
-package adaptertest
+package conformance
 
 import (
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-func (s *storeSuite) threshold(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) threshold(t T, store adapters.VectorStore) {
 	if !s.Capabilities.Threshold {
 		t.Skip("the store has no threshold")
 	}
@@ -41,7 +40,7 @@ func (s *storeSuite) threshold(t *testing.T, store adapters.VectorStore) {
 }
 
 // only looks for items by their ids, as one does who asks where a named item stands in a ranking.
-func (s *storeSuite) only(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) only(t T, store adapters.VectorStore) {
 	if !s.Capabilities.Only {
 		t.Skip("a search cannot be restricted to ids")
 	}
@@ -78,7 +77,7 @@ func (s *storeSuite) only(t *testing.T, store adapters.VectorStore) {
 }
 
 // checkScores compares hits that are restricted with those of the full ranking.
-func (s *storeSuite) checkScores(t *testing.T, mode string, want, got []adapters.Hit) {
+func (s *storeSuite) checkScores(t T, mode string, want, got []adapters.Hit) {
 	t.Helper()
 	if s.loose(mode) {
 		slices.SortFunc(want, func(a, b adapters.Hit) int { return strings.Compare(a.ID, b.ID) })
@@ -98,7 +97,7 @@ func (s *storeSuite) checkScores(t *testing.T, mode string, want, got []adapters
 	}
 }
 
-func (s *storeSuite) idsOnly(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) idsOnly(t T, store adapters.VectorStore) {
 	type place struct {
 		ID    string
 		Rank  int

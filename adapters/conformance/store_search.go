@@ -1,16 +1,15 @@
-package adaptertest
+package conformance
 
 import (
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-func (s *storeSuite) denseRanking(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) denseRanking(t T, store adapters.VectorStore) {
 	s.need(t, dense)
 	for seed := range uint64(5) {
 		query := queryVector(seed)
@@ -32,7 +31,7 @@ func (s *storeSuite) denseRanking(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) ties(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) ties(t T, store adapters.VectorStore) {
 	for _, mode := range s.Capabilities.Modes {
 		req := s.request(mode)
 		req.Query = "tied"
@@ -58,7 +57,7 @@ func (s *storeSuite) ties(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) limits(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) limits(t T, store adapters.VectorStore) {
 	for _, mode := range s.Capabilities.Modes {
 		req := s.request(mode)
 		full := ids(search(t, store, req).Hits)
@@ -81,7 +80,7 @@ func (s *storeSuite) limits(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) keywordRanking(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) keywordRanking(t T, store adapters.VectorStore) {
 	s.need(t, keyword)
 	want := []string{s.corpus.Items[40].ID, s.corpus.Items[140].ID}
 	slices.Sort(want)
@@ -102,7 +101,7 @@ func (s *storeSuite) keywordRanking(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) hybridRanking(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) hybridRanking(t T, store adapters.VectorStore) {
 	s.need(t, keyword, dense, hybrid)
 	rare := s.corpus.Items[140]
 	req := adapters.SearchRequest{Mode: hybrid, Query: RareWord, Vector: rare.Vector, Limit: all}
@@ -128,7 +127,7 @@ func (s *storeSuite) hybridRanking(t *testing.T, store adapters.VectorStore) {
 	}
 }
 
-func (s *storeSuite) exact(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) exact(t T, store adapters.VectorStore) {
 	if !s.Capabilities.Exact {
 		t.Skip("the store cannot be told to be exact")
 	}
@@ -142,7 +141,7 @@ func (s *storeSuite) exact(t *testing.T, store adapters.VectorStore) {
 }
 
 // strangeQueries must be answered, or refused as an argument, but never be read as syntax.
-func (s *storeSuite) strangeQueries(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) strangeQueries(t T, store adapters.VectorStore) {
 	queries := append([]string{
 		`"`, `""`, `"unbalanced`, `it's`, `a AND`, `OR`, `NOT x`, `NEAR(a b, 2)`, `text:invoice`, `^invoice`, `invoice*`, `(invoice`, `)`, `{a b}: c`,
 		`-invoice`, `+`, `\`, `%`, "a\x00b", "\x00", "\xff\xfe invalid", "\u202einvoice", "'; DROP TABLE item; --", "{{query}}", "🇨🇭",

@@ -1,14 +1,13 @@
-package adaptertest
+package conformance
 
 import (
 	"errors"
-	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
 
 // typedFilters asks for numbers and booleans, and for strings that look like them.
-func (s *storeSuite) typedFilters(t *testing.T, store adapters.VectorStore) {
+func (s *storeSuite) typedFilters(t T, store adapters.VectorStore) {
 	if !s.Capabilities.Filter {
 		t.Skip("the store has no filters")
 	}
@@ -35,7 +34,7 @@ func (s *storeSuite) typedFilters(t *testing.T, store adapters.VectorStore) {
 		{"a string that looks like a boolean", adapters.Condition{Field: "edition", AnyOf: []string{"true"}}},
 		{"a number of a field that does not exist", typed("no such field", "3")},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(test.name, func(t T) {
 			filter := []adapters.Condition{test.filter}
 			response := search(t, store, adapters.SearchRequest{Mode: dense, Vector: queryVector(2), Limit: all, Filter: filter, Exact: s.Capabilities.Exact})
 			s.checkAgainst(t, s.bruteForce(s.main, queryVector(2), filter), response)
