@@ -204,7 +204,8 @@ func (b *backend) failed(ctx context.Context, s *session, op string, err error) 
 		return redact.Error(fail(op, adapters.KindPermanent, err))
 	}
 	e := wire.Error(Name, op, err)
-	if len(status.Convert(err).Details()) > 0 {
+	if len(status.Convert(err).Details()) > 0 { // an answer, too
+		b.exits.Store(0)
 		return redact.Error(e)
 	}
 	switch status.Code(err) {
@@ -234,6 +235,7 @@ func gone(s *session) bool {
 
 // broken is the error of an answer that breaks the contract.
 func (b *backend) broken(op, format string, args ...any) error {
+	b.exits.Store(0) // it is an answer
 	return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q breaks the contract: %s", b.set.Path, printable(fmt.Sprintf(format, args...))))
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 )
@@ -73,6 +74,9 @@ func problems(e *jsonschema.ValidationError) []string {
 	path := "settings"
 	for _, name := range e.InstanceLocation {
 		path += "." + name
+	}
+	if unknown, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
+		slices.Sort(unknown.Properties) // they come in any order
 	}
 	return []string{printable(path + ": " + e.ErrorKind.LocalizedString(message.NewPrinter(language.English)))}
 }
