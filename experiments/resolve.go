@@ -28,6 +28,9 @@ func (l *loader) resolve(root *node, prompt map[string]any, into *matrix.Experim
 	for _, key := range []string{"include", "cases", "profiles"} {
 		delete(value, key)
 	}
+	if backends, _ := value["backends"].(map[string]any); backends[judgeRole] != nil && value["judge"] == nil {
+		value["judge"] = map[string]any{} // a judge that is named is asked what is asked by default
+	}
 	l.experimentShape.fill(l.experimentShape.root, value)
 	ok := l.resolveBackends(root, value)
 	pipeline := value["pipeline"].(map[string]any)
@@ -140,7 +143,7 @@ func texts(v any) []any {
 func (l *loader) resolveBackends(root *node, value map[string]any) bool {
 	ok := true
 	backends, _ := value["backends"].(map[string]any)
-	for _, role := range roles {
+	for _, role := range append(slices.Clone(roles), judgeRole) {
 		settings, given := backends[role].(map[string]any)
 		if !given {
 			continue
@@ -149,7 +152,11 @@ func (l *loader) resolveBackends(root *node, value map[string]any) bool {
 		if !named { // as was reported; the role is filled all the same
 			settings["adapter"] = ""
 		}
-		schema := l.experimentShape.follow(map[string]any{"$ref": "#/$defs/" + escapePointer(role+"."+adapter)})
+		plays := role
+		if role == judgeRole {
+			plays = "generator"
+		}
+		schema := l.experimentShape.follow(map[string]any{"$ref": "#/$defs/" + escapePointer(plays+"."+adapter)})
 		properties, _ := schema["properties"].(map[string]any)
 		for key, p := range properties {
 			property, _ := p.(map[string]any)

@@ -18,6 +18,9 @@ var schemaFiles embed.FS
 // roles are the backends of an experiment, in the order in which they are asked.
 var roles = []string{"store", "embedder", "generator", "reranker"}
 
+// judgeRole is the backend that is a generator by another name.
+const judgeRole = "judge"
+
 // Schema returns the JSON Schema (2020-12) of an "experiment" or "case" file, with the settings of every adapter in
 // schemas (role → adapter → schema) among them. It is what an editor completes from, and it accepts what Load accepts: Load
 // checks with the same files, and words some of the rules itself.

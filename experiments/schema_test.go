@@ -54,6 +54,9 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 		{experimentShape, "#/$defs/faults/properties/cache/items", matrix.CachedAnswer{}, nil},
 		{experimentShape, "#/$defs/runs", matrix.Runs{}, nil},
 		{experimentShape, "#/$defs/limits", matrix.Limits{}, nil},
+		{experimentShape, "#/$defs/judge", matrix.Judge{}, nil},
+		{experimentShape, "#/$defs/judge/properties/answer_relevancy", matrix.AnswerRelevancy{}, nil},
+		{experimentShape, "#/$defs/pins/properties/judge", matrix.JudgePin{}, nil},
 	} {
 		inSchema := test.shape.keys(test.fragment)
 		inType := test.onlyInFiles
@@ -80,6 +83,10 @@ func TestSchemaNamesWhatThePackagesKnow(t *testing.T) {
 	variants := s.lookup("#/$defs/runs/properties/perturbations/anyOf/1/items")["enum"].([]any)
 	if got, want := words(variants), matrix.Perturbations(); !slices.Equal(got, want) {
 		t.Errorf("perturbations: schema %q, matrix %q", got, want)
+	}
+	cells := s.lookup("#/$defs/judge/properties/cells/items")["pattern"].(string)
+	if want := strings.Join(matrix.Perturbations(), "|"); !strings.Contains(cells, "("+want+")") {
+		t.Errorf("cells of the judge: schema %q, matrix %q", cells, want)
 	}
 	for _, definition := range []string{"name", "id"} {
 		fragment := "#/properties/name"

@@ -21,6 +21,8 @@ type Experiment struct {
 	Runs     Runs     `json:"runs"`
 	Checks   Checks   `json:"checks"`
 	Limits   Limits   `json:"limits"`
+	Prices   Prices   `json:"prices,omitzero"`
+	Judge    *Judge   `json:"judge,omitempty"`
 }
 
 // Backends names who is talked to, one adapter each. A nil backend is not used.
@@ -29,6 +31,7 @@ type Backends struct {
 	Embedder  *Backend `json:"embedder,omitempty"`
 	Generator *Backend `json:"generator"`
 	Reranker  *Backend `json:"reranker,omitempty"`
+	Judge     *Backend `json:"judge,omitempty"` // a generator of its own
 }
 
 // Backend is an adapter's name and its settings, a JSON object that the adapter's own schema has accepted.
@@ -94,6 +97,7 @@ type Pins struct {
 	Corpus    string       `json:"corpus,omitempty"`
 	Index     IndexPin     `json:"index,omitzero"`
 	Generator GeneratorPin `json:"generator,omitzero"`
+	Judge     JudgePin     `json:"judge,omitzero"`
 }
 
 // IndexPin is how the index was built. Dimensions 0 and nil prefixes are not pinned.
@@ -107,6 +111,11 @@ type IndexPin struct {
 
 // GeneratorPin is the model that must be reported by the generator.
 type GeneratorPin struct {
+	ModelReported string `json:"model_reported,omitempty"`
+}
+
+// JudgePin is the model that must be reported by the judge.
+type JudgePin struct {
 	ModelReported string `json:"model_reported,omitempty"`
 }
 
@@ -259,7 +268,8 @@ type Limits struct {
 	RequestsPerMinute int      `json:"requests_per_minute,omitempty"` // per backend; 0: no limit
 	Timeout           Duration `json:"timeout"`                       // of one call
 	Retries           int      `json:"retries"`
-	Calls             int      `json:"calls,omitempty"` // the most calls that may be made; 0: no limit
+	TokensPerMinute   int      `json:"tokens_per_minute,omitempty"` // per backend; 0: no limit
+	Budget            Spending `json:"budget,omitzero"`             // of the whole execution
 }
 
 // Duration is a time span written as Go writes it: "60s".

@@ -9,8 +9,9 @@ import (
 // derived from it.
 type Observations struct {
 	Store      StoreFacts  `json:"store"`
-	Retrievals []Retrieval `json:"retrievals"` // in the order of the plan
-	Trials     []Trial     `json:"trials"`     // in the order of the plan, then by repetition
+	Retrievals []Retrieval `json:"retrievals"`           // in the order of the plan
+	Trials     []Trial     `json:"trials"`               // in the order of the plan, then by repetition
+	Judgements []Judgement `json:"judgements,omitempty"` // in the order of the trials, those about a context behind its cell's first
 }
 
 // Text is a recorded text. As JSON it is only the reference to the blob that holds it; Value is what the blob holds.
@@ -100,6 +101,8 @@ type Retrieval struct {
 	Error          *CallError `json:"error,omitempty"`
 	At             string     `json:"at,omitempty"`         // volatile
 	LatencyMS      int64      `json:"latency_ms,omitempty"` // volatile
+	SameAs         string     `json:"same_as,omitempty"`    // volatile; an identical request was made once, under this call key, maybe of another case
+	Asked          []Asked    `json:"asked,omitempty"`      // volatile; absent: one search
 }
 
 // NamedHit is one item's own place in the full ranking, however deep. Score is nil where the search cannot score the item at
@@ -201,6 +204,7 @@ type Trial struct {
 	At                string          `json:"at,omitempty"`         // volatile
 	LatencyMS         int64           `json:"latency_ms,omitempty"` // volatile; wire time
 	Attempts          int             `json:"attempts,omitempty"`   // volatile
+	Untold            int             `json:"untold,omitempty"`     // volatile; tries that may have to be paid for, and whose tokens are not known
 }
 
 // StoreFacts is what the store checks saw, for one case.
@@ -380,6 +384,7 @@ type RerankControl struct {
 	// EndUnread: the gold item scores the same with the query appended to it, so its end is not read.
 	EndUnread bool       `json:"end_unread,omitempty"`
 	Error     *CallError `json:"error,omitempty"`
+	Asked     []Asked    `json:"asked,omitempty"` // volatile
 }
 
 // Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.
@@ -421,6 +426,11 @@ func (o *Observations) Texts(visit func(*Text) error) error {
 			return err
 		}
 	}
+	for i := range o.Judgements {
+		if err := o.Judgements[i].texts(visit); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -435,13 +445,21 @@ func visitText(t *Text, visit func(*Text) error) error {
 // and attempt counts they had.
 func (o *Observations) Digest() (string, error) {
 	stable := Observations{Store: o.Store}
+	if c := o.Store.RerankControl; c != nil {
+		control := *c
+		control.Asked = nil
+		stable.Store.RerankControl = &control
+	}
 	for _, r := range o.Retrievals {
-		r.At, r.LatencyMS = "", 0
+		r.At, r.LatencyMS, r.SameAs, r.Asked = "", 0, "", nil
 		stable.Retrievals = append(stable.Retrievals, r)
 	}
 	for _, t := range o.Trials {
-		t.At, t.LatencyMS, t.RequestID, t.Attempts = "", 0, "", 0
+		t.At, t.LatencyMS, t.RequestID, t.Attempts, t.Untold = "", 0, "", 0, 0
 		stable.Trials = append(stable.Trials, t)
+	}
+	for _, j := range o.Judgements {
+		stable.Judgements = append(stable.Judgements, j.stable())
 	}
 	return Digest(stable)
 }
@@ -451,7 +469,7 @@ func (o *Observations) Digest() (string, error) {
 type Call struct {
 	Case     string `json:"case"` // digest of the case
 	Cell     CellID `json:"cell"`
-	Step     string `json:"step"` // "retrieve" or "generate"
+	Step     string `json:"step"` // "retrieve", "generate" or "judge"
 	Rep      int    `json:"rep"`
 	Provider string `json:"provider"`
 	Model    string `json:"model"`

@@ -108,6 +108,7 @@ type Plan struct {
 	Deterministic bool            `json:"deterministic"` // the generator declares that equal requests give equal answers
 	Cells         []PlannedCell   `json:"cells"`
 	Retrievals    []PlannedSearch `json:"retrievals"`
+	Judgements    int             `json:"judgements,omitempty"` // the most questions to the judge
 }
 
 // PlanSchema is the schema of [Plan].
@@ -180,6 +181,7 @@ func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
 		}
 	}
 	p.Retrievals = expandSearches(e, c)
+	p.Judgements = p.judgements(e, c)
 	return p, p.Check()
 }
 

@@ -18,6 +18,7 @@ const (
 	planFile        = "plan.json"
 	retrievalsFile  = "observations/retrievals.jsonl"
 	generationsFile = "observations/generations.jsonl"
+	judgementsFile  = "observations/judgements.jsonl" // only where something was judged
 	storeFile       = "observations/store.json"
 	environmentFile = "observations/environment.json"
 	featuresFile    = "features.json"

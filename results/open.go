@@ -142,6 +142,11 @@ func (r *reader) fill(b *Bundle) (err error) {
 	if b.Observations.Trials, err = decodeLines[matrix.Trial](r, generationsFile); err != nil {
 		return err
 	}
+	if _, judged := r.files[judgementsFile]; judged {
+		if b.Observations.Judgements, err = decodeLines[matrix.Judgement](r, judgementsFile); err != nil {
+			return err
+		}
+	}
 	return b.Observations.Texts(r.text)
 }
 

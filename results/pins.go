@@ -23,6 +23,7 @@ type Pins struct {
 	Embedder   *EmbedderPin      `json:"embedder,omitempty"`
 	Reranker   *RerankerPin      `json:"reranker,omitempty"`
 	Generator  GeneratorPin      `json:"generator"`
+	Judge      *JudgePin         `json:"judge,omitempty"`
 	Prompt     PromptPin         `json:"prompt"`
 	Tokenizer  *TokenizerPin     `json:"tokenizer,omitempty"`
 	Toolchain  ToolchainPin      `json:"toolchain"`
@@ -69,6 +70,17 @@ type GeneratorPin struct {
 	DeterministicDeclared bool          `json:"deterministic_declared"`
 	DeterministicObserved matrix.Answer `json:"deterministic_observed"`
 	Local                 bool          `json:"local,omitempty"` // it runs in this process and costs nothing
+}
+
+// JudgePin is who judges answers beside the deterministic checks, as [GeneratorPin]. Prompt is the digest of the judge's prompts.
+type JudgePin struct {
+	Adapter           string       `json:"adapter"`
+	ModelRequested    string       `json:"model_requested"`
+	ModelReported     []string     `json:"model_reported,omitempty"`
+	SystemFingerprint []string     `json:"system_fingerprint,omitempty"`
+	Params            matrix.Judge `json:"params"`
+	Prompt            string       `json:"prompt_digest,omitempty"`
+	Local             bool         `json:"local,omitempty"`
 }
 
 // PromptPin is the digests of the prompt templates.
@@ -122,6 +134,9 @@ func NewPins(e *matrix.Experiment) (Pins, error) {
 	if b := e.Backends.Reranker; b != nil {
 		p.Reranker = &RerankerPin{Adapter: b.Adapter, Model: modelOf(b)}
 	}
+	if b := e.Backends.Judge; b != nil && e.Judge.Asks() {
+		p.Judge = &JudgePin{Adapter: b.Adapter, ModelRequested: modelOf(b), Params: *e.Judge}
+	}
 	return p, nil
 }
 
@@ -150,6 +165,7 @@ func ResolvedExperiment(e *matrix.Experiment) ([]byte, error) {
 func experimentDigest(e *matrix.Experiment) (string, error) {
 	same := *e
 	same.Limits.Concurrency, same.Limits.RequestsPerMinute, same.Limits.Timeout, same.Limits.Retries = 0, 0, 0, 0
+	same.Limits.TokensPerMinute, same.Prices = 0, matrix.Prices{}
 	data, err := ResolvedExperiment(&same)
 	if err != nil {
 		return "", err

@@ -159,6 +159,11 @@ func (s *sealing) observed(b *Bundle) (err error) {
 	if err := s.lines(generationsFile, len(b.Observations.Trials), func(i int) any { return &b.Observations.Trials[i] }); err != nil {
 		return err
 	}
+	if judgements := b.Observations.Judgements; len(judgements) > 0 {
+		if err := s.lines(judgementsFile, len(judgements), func(i int) any { return &judgements[i] }); err != nil {
+			return err
+		}
+	}
 	store, err := plainJSON(&b.Observations.Store)
 	if err != nil {
 		return fmt.Errorf("file %q: %w", storeFile, err)

@@ -294,7 +294,7 @@ func evaluateAgain(t *testing.T, b *results.Bundle) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := results.Summarise(evaluation, &b.Observations, b.Dir)
+	again := results.Summarise(evaluation, &b.Experiment, &b.Observations, b.Dir)
 	return label(&again)
 }
 

@@ -56,7 +56,7 @@ func (r *caseRun) trials(ctx context.Context) error {
 				known := r.before.trial(t.CallKey)
 				copyAnswer(&r.obs.Trials[i], known)
 				kept := &r.obs.Trials[i]
-				kept.RequestID, kept.At, kept.LatencyMS, kept.Attempts = known.RequestID, known.At, known.LatencyMS, known.Attempts
+				kept.RequestID, kept.At, kept.LatencyMS, kept.Attempts, kept.Untold = known.RequestID, known.At, known.LatencyMS, known.Attempts, known.Untold
 			default:
 				first[r.inputs[i]] = t.CallKey
 				todo = append(todo, i)
@@ -139,10 +139,7 @@ func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
-	callCtx, journal, err := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
-	if err != nil {
-		return err
-	}
+	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
 	g := r.experiment.Pipeline.Generate
 	req := adapters.GenerateRequest{MaxTokens: g.MaxTokens, Stop: g.Stop, Seed: &t.Seed}
 	temperature := g.Temperature.Float()
@@ -159,7 +156,10 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	t.Attempts = journal.tries
+	if err := r.ledger.overBudget(failure); err != nil {
+		return err
+	}
+	t.Attempts, t.Untold = journal.tries, untold(journal.asked)
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
 	} else {
@@ -167,6 +167,14 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 	}
 	r.progress.generated()
 	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(response.Text), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
+}
+
+func untold(asked []matrix.Asked) int {
+	n := 0
+	for i := range asked {
+		n += asked[i].Untold
+	}
+	return n
 }
 
 // record copies a response into the trial.

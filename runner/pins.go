@@ -26,6 +26,9 @@ func (s *session) pins() (results.Pins, error) {
 	if p.Reranker != nil {
 		p.Reranker.Model = s.rerankerInfo.Model
 	}
+	if p.Judge != nil {
+		p.Judge.ModelRequested, p.Judge.Prompt, p.Judge.Local = s.judgeInfo.Model, judgeDigest(), s.judgeInfo.Local
+	}
 	g := s.generatorInfo
 	p.Generator.ModelRequested, p.Generator.DeterministicDeclared, p.Generator.Local = g.Model, g.Deterministic, g.Local
 	return p, nil
@@ -41,6 +44,10 @@ func (s *session) pinsAfter(o *matrix.Observations) (results.Pins, error) {
 	for _, t := range o.Trials {
 		p.Generator.ModelReported = withValue(p.Generator.ModelReported, t.ModelReported)
 		p.Generator.SystemFingerprint = withValue(p.Generator.SystemFingerprint, t.SystemFingerprint)
+	}
+	for _, j := range o.Judgements {
+		p.Judge.ModelReported = withValue(p.Judge.ModelReported, j.ModelReported)
+		p.Judge.SystemFingerprint = withValue(p.Judge.SystemFingerprint, j.SystemFingerprint)
 	}
 	return p, nil
 }

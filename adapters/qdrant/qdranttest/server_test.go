@@ -74,7 +74,7 @@ func TestCloseEndsTheServer(t *testing.T) {
 		conn.Close()
 		t.Error("the port still answers")
 	}
-	if _, err := os.Stat(s.dir); !os.IsNotExist(err) {
+	if _, err := os.Stat(s.process.Dir); !os.IsNotExist(err) {
 		t.Errorf("its folder is still there: %v", err)
 	}
 }

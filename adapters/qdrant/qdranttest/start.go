@@ -4,14 +4,14 @@ import (
 	"context"
 	"os"
 	"testing"
+
+	"github.com/culprit-rag/culprit/adapters/pythontest"
 )
 
 // Need skips the test where only what needs nothing but Go is to be run.
 func Need(tb testing.TB) {
 	tb.Helper()
-	if testing.Short() || os.Getenv("CULPRIT_TEST_SHORT") == "1" {
-		tb.Skip("needs a Qdrant server: left out by -short or CULPRIT_TEST_SHORT=1")
-	}
+	pythontest.Need(tb, "a Qdrant server")
 }
 
 // External returns the server that the environment names, or nil. It is shared with whoever else uses it: [Server.Name]

@@ -1,9 +1,8 @@
-package qdranttest
+package pythontest
 
 import (
 	"context"
 	"crypto/sha256"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,19 +10,23 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
 
-//go:embed engine/*.py engine/*.txt
-var engine embed.FS
+// installTime is what the packages, some hundred MB, may take to arrive.
+const installTime = 15 * time.Minute
 
-// installTime is what the packages, about 90 MB, may take to arrive.
-const installTime = 10 * time.Minute
+// The files that list what is installed, one package a line; those of the second without what they depend on.
+const (
+	requirements       = "requirements.txt"
+	requirementsNoDeps = "requirements-no-deps.txt"
+)
 
-// install returns a Python that has what the engine server needs. It is made once for each list of requirements and version
-// of Python, however many processes ask at a time.
-func install(ctx context.Context) (python string, err error) {
+// Install returns a Python that has the packages that the requirement files of program list, with wheels alone. It is made once for
+// each list and version of Python, however many processes ask at a time. Name is for the folder.
+func Install(ctx context.Context, name string, program fs.FS) (python string, err error) {
 	system, version, err := findPython(ctx)
 	if err != nil {
 		return "", err
@@ -34,15 +37,15 @@ func install(ctx context.Context) (python string, err error) {
 	}
 	key := sha256.New()
 	fmt.Fprintln(key, version)
-	for _, name := range []string{"requirements.txt", "requirements-no-deps.txt"} {
-		text, err := engine.ReadFile("engine/" + name)
-		if err != nil {
+	for _, list := range []string{requirements, requirementsNoDeps} {
+		text, err := fs.ReadFile(program, list)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
 		key.Write(text)
 	}
 	home := filepath.Join(cache, "culprit-testservers")
-	done := filepath.Join(home, fmt.Sprintf("qdrant-%.6x", key.Sum(nil)))
+	done := filepath.Join(home, fmt.Sprintf("%s-%.6x", name, key.Sum(nil)))
 	python = pythonOf(done)
 	if exists(python) {
 		return python, nil
@@ -63,26 +66,29 @@ func install(ctx context.Context) (python string, err error) {
 		return "", err
 	}
 	defer func() { _ = os.RemoveAll(building) }() // it is there only if something failed
-	if err := build(ctx, system, building); err != nil {
+	if err := build(ctx, system, building, program); err != nil {
 		return "", err
 	}
 	return python, os.Rename(building, done)
 }
 
 // build makes a virtual environment in dir. It is used by its python alone, which works under any name of the folder.
-func build(ctx context.Context, system, dir string) error {
+func build(ctx context.Context, system, dir string, program fs.FS) error {
 	ctx, cancel := context.WithTimeout(ctx, installTime)
 	defer cancel()
-	if err := writeEngine(dir); err != nil {
+	if err := Write(program, dir); err != nil {
 		return err
 	}
 	pip := []string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--only-binary", ":all:"}
 	python := pythonOf(dir)
-	for _, command := range [][]string{
-		{system, "-m", "venv", dir},
-		append(append([]string{python}, pip...), "-r", filepath.Join(dir, "requirements.txt")),
-		append(append([]string{python}, pip...), "--no-deps", "-r", filepath.Join(dir, "requirements-no-deps.txt")),
-	} {
+	commands := [][]string{{system, "-m", "venv", dir}}
+	if list := filepath.Join(dir, requirements); exists(list) {
+		commands = append(commands, append(slices.Concat([]string{python}, pip), "-r", list))
+	}
+	if list := filepath.Join(dir, requirementsNoDeps); exists(list) {
+		commands = append(commands, append(slices.Concat([]string{python}, pip), "--no-deps", "-r", list))
+	}
+	for _, command := range commands {
 		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out)
@@ -91,17 +97,13 @@ func build(ctx context.Context, system, dir string) error {
 	return nil
 }
 
-// writeEngine writes the program and its requirements into dir.
-func writeEngine(dir string) error {
-	files, err := fs.Sub(engine, "engine")
-	if err != nil {
-		return err
-	}
-	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+// Write writes the files of a program into dir.
+func Write(program fs.FS, dir string) error {
+	return fs.WalkDir(program, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := fs.ReadFile(files, name)
+		text, err := fs.ReadFile(program, name)
 		if err != nil {
 			return err
 		}
@@ -125,9 +127,9 @@ func findPython(ctx context.Context) (path, version string, err error) {
 		found = append(found, name+" "+version)
 	}
 	if len(found) == 0 {
-		return "", "", errors.New("the engine server needs Python 3.10 or newer with venv, and none is in PATH")
+		return "", "", errors.New("the tests need Python 3.10 or newer with venv, and none is in PATH")
 	}
-	return "", "", fmt.Errorf("the engine server needs Python 3.10 or newer with venv; PATH has only %s", strings.Join(found, ", "))
+	return "", "", fmt.Errorf("the tests need Python 3.10 or newer with venv; PATH has only %s", strings.Join(found, ", "))
 }
 
 func pythonOf(venv string) string {

@@ -1,0 +1,193 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+// failed makes an error of what happened to a call. An answer that came whole is judged, even where its time is over by now.
+func (c *client) failed(ctx context.Context, op string, x *exchange, err error) *adapters.Error {
+	switch {
+	case x.whole():
+	case errors.Is(context.Cause(ctx), adapters.ErrClosed):
+		return fail(op, adapters.KindPermanent, adapters.ErrClosed)
+	case ctx.Err() != nil && x.status == 0:
+		return fail(op, adapters.KindCanceled, fmt.Errorf("%w, while waiting for an answer of %s", ctx.Err(), c.set.BaseURL))
+	case ctx.Err() != nil:
+		return fail(op, adapters.KindCanceled, fmt.Errorf("%w, while reading the answer (status %d) of %s", ctx.Err(), x.status, c.set.BaseURL))
+	case errors.Is(x.err, errTooLarge):
+		return c.says(op, adapters.KindPermanent, "status %d: %v", x.status, x.err)
+	case x.err != nil:
+		return c.says(op, adapters.KindTransient, "status %d: the answer broke off: %v", x.status, x.err)
+	default:
+		return c.unreached(op, cause(err))
+	}
+	said := readComplaint(x.answer)
+	e := c.classify(op, x, &said, err)
+	e.Quota = quota(x.header)
+	if e.Kind == adapters.KindRateLimited || e.Kind == adapters.KindTransient {
+		e.RetryAfter = retryAfter(x.header, e.Quota)
+	}
+	return e
+}
+
+// unreached makes an error where no answer came.
+func (c *client) unreached(op string, err error) *adapters.Error {
+	base := "backends." + c.set.role + ".base_url"
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &certificate):
+		return c.says(op, adapters.KindPermanent, "the certificate of %s is not trusted: %v: see backends.%s.tls.ca_file", c.set.BaseURL, err, c.set.role)
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
+		return c.says(op, adapters.KindInvalid, "%s answers without TLS: %s must begin with http://", c.set.BaseURL, base)
+	case errors.As(err, &name) && name.IsNotFound:
+		return c.says(op, adapters.KindInvalid, "%v: is the host in %s right?", err, base)
+	case strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)):
+		return c.says(op, adapters.KindPermanent, "the proxy of HTTPS_PROXY wants a login: %v", err)
+	}
+	return c.says(op, adapters.KindTransient, "no answer from %s: %v: is the server up, and is %s right?", c.set.BaseURL, err, base)
+}
+
+// kindsSaid are the names of errors in bodies whose status does not tell: a success, or the status of a gateway.
+var kindsSaid = map[string]adapters.Kind{
+	"authentication_error": adapters.KindUnauthorised, "permission_error": adapters.KindUnauthorised, "invalid_api_key": adapters.KindUnauthorised,
+	"model_not_found": adapters.KindNotFound, "not_found_error": adapters.KindNotFound, "deploymentnotfound": adapters.KindNotFound,
+	"rate_limit_exceeded": adapters.KindRateLimited, "rate_limit_error": adapters.KindRateLimited, "too_many_requests": adapters.KindRateLimited,
+	"server_error": adapters.KindTransient, "internal_server_error": adapters.KindTransient, "internal_error": adapters.KindTransient,
+	"api_error": adapters.KindTransient, "overloaded_error": adapters.KindTransient, "overloaded": adapters.KindTransient,
+	"timeout": adapters.KindTransient, "timeout_error": adapters.KindTransient, "service_unavailable": adapters.KindTransient, "unavailable_error": adapters.KindTransient,
+	"invalid_request_error": adapters.KindInvalid, "badrequesterror": adapters.KindInvalid, "not_supported_error": adapters.KindUnsupported,
+}
+
+// kindOf is the one table of statuses and what bodies say.
+func kindOf(status int, said *complaint) adapters.Kind {
+	success := status < http.StatusMultipleChoices
+	if n := said.status(); success && n != 0 {
+		status, success = n, false
+	}
+	named, known := kindsSaid[strings.ToLower(said.code)]
+	if !known {
+		named, known = kindsSaid[strings.ToLower(said.kind)]
+	}
+	switch {
+	case said.broke(), status == http.StatusPaymentRequired:
+		return adapters.KindUnauthorised
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return adapters.KindUnauthorised
+	case status == http.StatusTooManyRequests:
+		return adapters.KindRateLimited
+	case said.tooLong():
+		return adapters.KindTooLong
+	case status == http.StatusNotFound:
+		return adapters.KindNotFound
+	case status == http.StatusNotImplemented:
+		return adapters.KindUnsupported
+	case known && (success || status >= 400 && (named == adapters.KindNotFound || named == adapters.KindUnauthorised || named == adapters.KindRateLimited)):
+		return named
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
+		return adapters.KindTransient
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity, status == http.StatusRequestEntityTooLarge:
+		return adapters.KindInvalid
+	}
+	return adapters.KindPermanent
+}
+
+// classify looks at status and body of an answer that is none.
+func (c *client) classify(op string, x *exchange, said *complaint, err error) *adapters.Error {
+	status := fmt.Sprintf("%d %s", x.status, http.StatusText(x.status))
+	text := c.short(said.message)
+	if text == "" {
+		text = c.shape(x)
+	}
+	success := x.status < http.StatusMultipleChoices
+	if success && said.told {
+		status += " with an error in it"
+	}
+	switch kind := kindOf(x.status, said); {
+	case kind == adapters.KindTooLong:
+		return c.says(op, kind, "%s: %s: the prompt and max_tokens are longer than what the model reads", status, text)
+	case kind == adapters.KindUnauthorised && (said.broke() || x.status == http.StatusPaymentRequired):
+		return c.says(op, kind, "the account behind %s may buy nothing more, and another try is no help: %s: %s", c.set.keySetting(), status, text)
+	case kind == adapters.KindUnauthorised:
+		return c.says(op, kind, "the server does not accept the key of %s: %s: %s", c.set.keySetting(), status, text)
+	case kind == adapters.KindNotFound:
+		return c.says(op, kind, "%s: %s: is %s known there, and does base_url %s hold the whole path?", status, text, c.set.named(), c.set.BaseURL)
+	case x.status >= 300 && x.status < 400:
+		return c.says(op, kind, "%s: the server sends on to %s, which is not followed: name the final address in backends.%s.base_url", status, place(x.header.Get("Location")), c.set.role)
+	case !success, said.told:
+		return c.says(op, kind, "%s: %s", status, text)
+	// The status is that of a success, and what came is none.
+	case len(bytes.TrimSpace(x.answer)) == 0, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return c.says(op, adapters.KindTransient, "%s, and the answer is cut off: %s", status, text)
+	case err == nil:
+		return c.says(op, adapters.KindPermanent, "%s, and there is nothing in the answer: %s", status, text)
+	}
+	return c.says(op, adapters.KindPermanent, "%s, and what came is no answer of this API: %s", status, text)
+}
+
+// shape tells what a body is that is no error of this API.
+func (c *client) shape(x *exchange) string {
+	body := bytes.TrimSpace(x.answer)
+	kind := x.header.Get("Content-Type")
+	switch {
+	case len(body) == 0:
+		return "an empty body came"
+	case body[0] == '<' || strings.Contains(kind, "text/html"):
+		return fmt.Sprintf("a web page came (of a proxy, or its login?): %q", c.short(title(body)))
+	case strings.Contains(kind, "event-stream") || bytes.HasPrefix(body, []byte("data:")):
+		return "a stream came, which was not asked for"
+	case json.Valid(body):
+		return fmt.Sprintf("JSON came: %q", c.short(string(body)))
+	}
+	return fmt.Sprintf("%q came", c.short(string(body)))
+}
+
+func title(page []byte) string {
+	lower := bytes.ToLower(page)
+	from := bytes.Index(lower, []byte("<title"))
+	if from < 0 {
+		return string(page)
+	}
+	rest := page[from:]
+	start, end := bytes.IndexByte(rest, '>'), bytes.Index(bytes.ToLower(rest), []byte("</title"))
+	if start < 0 || end < start {
+		return string(page)
+	}
+	return string(rest[start+1 : end])
+}
+
+// says makes an error without the keys of this connection.
+func (c *client) says(op string, kind adapters.Kind, format string, args ...any) *adapters.Error {
+	return &adapters.Error{Adapter: Name, Op: op, Kind: kind, Err: errors.New(c.redact.String(fmt.Sprintf(format, args...)))}
+}
+
+// cause is the error below that of the HTTP client, which repeats the method and the address.
+func cause(err error) error {
+	var outer *url.Error
+	for errors.As(err, &outer) {
+		err = outer.Err
+	}
+	return err
+}
+
+// place is where a server sends on to, without what may be a secret in it.
+func place(location string) string {
+	u, err := url.Parse(location)
+	if err != nil || u.Host == "" {
+		return "another path"
+	}
+	return u.Scheme + "://" + u.Host
+}

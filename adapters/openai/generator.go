@@ -1,0 +1,99 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/sashabaranov/go-openai"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+type generator struct {
+	*client
+	set        generatorSettings
+	parameters *parameters
+}
+
+func openGenerator(_ context.Context, cfg adapters.Config) (adapters.Generator, error) {
+	const op = "open"
+	set, err := readGenerator(cfg.Settings)
+	if err != nil {
+		return nil, fail(op, adapters.KindInvalid, err)
+	}
+	c, err := connect(&set.connection, cfg)
+	if err != nil {
+		return nil, fail(op, adapters.KindInvalid, err)
+	}
+	return &generator{client: c, set: set, parameters: newParameters(&set)}, nil
+}
+
+// Describe makes no call: which model answers is told by each answer.
+func (g *generator) Describe(ctx context.Context) (adapters.GeneratorInfo, error) {
+	_, leave, err := g.enter(ctx, "describe")
+	if err != nil {
+		return adapters.GeneratorInfo{}, err
+	}
+	defer leave()
+	return adapters.GeneratorInfo{Adapter: Name, Model: g.set.Model, Deterministic: g.set.Deterministic, Formats: g.set.Structured != structuredNone}, nil
+}
+
+// Generate makes one call. A server that refuses a parameter by its name is asked once more without it.
+func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) (adapters.GenerateResponse, error) {
+	const op = "generate"
+	var none adapters.GenerateResponse
+	if err := checkRequest(op, g.set.Structured, req); err != nil {
+		return none, err
+	}
+	ctx, leave, err := g.enter(ctx, op)
+	if err != nil {
+		return none, err
+	}
+	defer leave()
+	for tries := 1; ; tries++ {
+		asked := newChat(&g.set, g.parameters, req)
+		x := &exchange{limit: answerLimit}
+		if x.body, err = json.Marshal(asked.body); err != nil {
+			return none, invalid(op, "the request cannot be written: %w", err)
+		}
+		// The library's own rules for models, and the zeros that it leaves out, are passed by: what is sent is x.body.
+		_, err = g.api.CreateChatCompletion(context.WithValue(ctx, exchangeKey{}, x), openai.ChatCompletionRequest{Model: "-"})
+		if x.whole() && x.status < http.StatusMultipleChoices {
+			if a, ok := readAnswer(x.answer); ok {
+				return g.response(x, &a, asked), nil
+			}
+		}
+		if x.whole() && (x.status == http.StatusBadRequest || x.status == http.StatusUnprocessableEntity) {
+			said := readComplaint(x.answer)
+			if said.filtered() {
+				blocked := adapters.GenerateResponse{
+					FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.header), WireTime: x.took, Quota: quota(x.header),
+					Notes: append(asked.notes, "the provider's filter refused the prompt: "+g.short(said.message)),
+				}
+				g.hide(&blocked)
+				return blocked, nil
+			}
+			const most = 8 // parameters that there are to refuse
+			if tries < most && !said.tooLong() && g.parameters.learn(&said, asked.sent, g.short(said.message)) {
+				continue
+			}
+		}
+		return none, g.failed(ctx, op, x, err)
+	}
+}
+
+func checkRequest(op, structured string, req adapters.GenerateRequest) error {
+	if len(req.Messages) == 0 {
+		return invalid(op, "a request without messages")
+	}
+	for _, m := range req.Messages {
+		if m.Role != "system" && m.Role != "user" && m.Role != "assistant" {
+			return invalid(op, "there is no role %q", m.Role)
+		}
+	}
+	if req.Format != nil && structured == structuredNone {
+		return fail(op, adapters.KindUnsupported, errNoForm)
+	}
+	return nil
+}

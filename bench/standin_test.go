@@ -1,0 +1,132 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// latency is what the stand-in takes for each answer, beside its own work.
+const latency = 50 * time.Millisecond
+
+// standin is an OpenAI-compatible endpoint that answers every chat with the same words after a fixed time, and counts.
+type standin struct {
+	*httptest.Server
+	calls, connections atomic.Int64
+	open, most         atomic.Int64 // calls under way, and the most at once
+}
+
+func newStandin(b *testing.B) *standin {
+	b.Helper()
+	s := &standin{}
+	const answer = `{"id":"chatcmpl-%d","object":"chat.completion","created":1,"model":"stand-in-2026-01-01","system_fingerprint":"fp_1",` +
+		`"choices":[{"index":0,"message":{"role":"assistant","content":"The code is not given. I don't know."},"finish_reason":"stop"}],` +
+		`"usage":{"prompt_tokens":400,"completion_tokens":9,"total_tokens":409}}`
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := s.calls.Add(1)
+		open := s.open.Add(1)
+		defer s.open.Add(-1)
+		for most := s.most.Load(); open > most && !s.most.CompareAndSwap(most, open); most = s.most.Load() {
+		}
+		timer := time.NewTimer(latency)
+		defer timer.Stop()
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+		<-timer.C
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, answer, n)
+	}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			s.connections.Add(1)
+		}
+	}
+	s.Start()
+	b.Cleanup(s.Close)
+	return s
+}
+
+// BenchmarkGenerate is a run of more than 10,000 generations against the stand-in: the time by calls × latency / concurrency, CPU a
+// call, peak memory, how many connections were opened, and the latency that the bundles report.
+func BenchmarkGenerate(b *testing.B) {
+	path := program(b)
+	for _, concurrency := range []int{32, 256} {
+		b.Run(fmt.Sprintf("concurrency=%d", concurrency), func(b *testing.B) {
+			for b.Loop() {
+				s := newStandin(b)
+				dir := b.TempDir()
+				experiment(b, dir, 2000, 340, 5, "keyword")
+				text, err := os.ReadFile(filepath.Join(dir, "experiment.yaml"))
+				if err != nil {
+					b.Fatal(err)
+				}
+				from, _, _ := strings.Cut(string(text), "  generator:")
+				write(b, filepath.Join(dir, "experiment.yaml"), fmt.Appendf(nil, `%s  generator: {adapter: openai, base_url: %q, model: stand-in-2026-01-01}
+pipeline:
+  search: {mode: keyword, k: 5}
+  assemble: {budget: 400 words}
+runs: {repeats: 5}
+limits: {concurrency: %d}
+cases: [cases.yaml]
+`, from, s.URL+"/v1", concurrency))
+				u := execute(b, dir, path, "run", ".", "--json")
+				calls := float64(s.calls.Load())
+				ideal := calls * latency.Seconds() / float64(concurrency)
+				b.ReportMetric(calls, "calls")
+				b.ReportMetric(u.wall.Seconds(), "s/run")
+				b.ReportMetric(u.wall.Seconds()/ideal, "×ideal")
+				b.ReportMetric(float64(u.cpu.Microseconds())/1000/calls, "cpu-ms/call")
+				b.ReportMetric(u.peakMB, "peak-MB")
+				b.ReportMetric(float64(s.connections.Load()), "connections")
+				b.ReportMetric(float64(s.most.Load()), "most-at-once")
+				middle, slow := reported(b, dir)
+				b.ReportMetric(middle, "ms-reported-median")
+				b.ReportMetric(slow, "ms-reported-p99")
+			}
+		})
+	}
+}
+
+// reported reads the latencies of generations out of the bundles.
+func reported(b *testing.B, dir string) (median, p99 float64) {
+	b.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "culprit-results", "*", "*.bundle", "observations", "generations.jsonl"))
+	if err != nil || len(files) == 0 {
+		b.Fatalf("no generations are recorded: %v", err)
+	}
+	var all []int
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			var trial struct {
+				MS int `json:"latency_ms"`
+			}
+			if err := json.Unmarshal(line, &trial); err != nil {
+				b.Fatal(err)
+			}
+			if trial.MS > 0 { // the others were not run
+				all = append(all, trial.MS)
+			}
+		}
+	}
+	if len(all) == 0 {
+		b.Fatal("no latency is recorded")
+	}
+	slices.Sort(all)
+	return float64(all[len(all)/2]), float64(all[len(all)*99/100])
+}

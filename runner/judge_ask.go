@@ -1,0 +1,100 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// askJudge makes one call and records what came back. A failing call is an observation, and so is one for which the budget
+// leaves no room: what was answered before it is kept.
+func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
+	j, settings := &q.judgement, r.experiment.Judge
+	if refused := r.judge.refused.Load(); refused != nil {
+		j.Status, j.Reason = matrix.StatusNotRun, "the judge refuses: "+*refused
+		return nil
+	}
+	callCtx, journal := r.begin(ctx, q.call, j.CallKey, !r.judgeInfo.Local)
+	temperature := settings.Temperature.Float()
+	req := adapters.GenerateRequest{Messages: q.messages, Temperature: &temperature, Seed: &settings.Seed, MaxTokens: settings.MaxTokens}
+	if j.Structured {
+		req.Format = &q.format
+	}
+	j.At = r.stamp()
+	response, failure := r.judge.Generate(callCtx, req)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if over := r.ledger.overBudget(failure); over != nil && journal.tries == 0 {
+		j.Status, j.Reason = matrix.StatusNotRun, over.Error()
+		return nil
+	}
+	if failure != nil {
+		j.Status, j.Error = matrix.StatusError, callError(failure)
+	} else {
+		recordJudgement(j, response, q.about)
+		r.compareQuestions(callCtx, j)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	j.Attempts = journal.tries
+	if len(journal.asked) != 1 || journal.asked[0].Untold > 0 {
+		j.Asked = journal.asked
+	}
+	return journal.end(results.Outcome{Status: j.Status, Error: j.Error, Response: []byte(response.Text), FinishReason: j.FinishReason, LatencyMS: j.LatencyMS})
+}
+
+// recordJudgement copies a response into the judgement and reads it.
+func recordJudgement(j *matrix.Judgement, response adapters.GenerateResponse, about judged) {
+	j.Response = matrix.NewText(clamp(response.Text, maxAnswer))
+	j.FinishReason, j.ModelReported, j.SystemFingerprint, j.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
+	j.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens}
+	j.LatencyMS = response.WireTime.Milliseconds()
+	if !j.Structured {
+		j.Notes = append(j.Notes, "this judge cannot be held to a form: the prompt asks for it")
+	}
+	j.Notes = append(j.Notes, response.Notes...)
+	switch {
+	case response.FinishReason == adapters.FinishContentFilter:
+		j.Status, j.Void = matrix.StatusFiltered, "the provider blocked the judge"
+	case response.FinishReason == adapters.FinishLength:
+		j.Status, j.Void = matrix.StatusTruncated, "the judge's answer was cut off at judge.max_tokens"
+	case response.Refusal != "":
+		j.Status, j.Void = matrix.StatusOK, "the judge refused"
+	default:
+		j.Status = matrix.StatusOK
+		readJudgement(j, response.Text, about)
+	}
+}
+
+// compareQuestions holds the questions that the judge found against the case's own, by the vectors of the experiment's embedder.
+func (r *caseRun) compareQuestions(ctx context.Context, j *matrix.Judgement) {
+	if j.Kind != matrix.JudgeAnswerRelevancy || j.Status != matrix.StatusOK || j.Void != "" || j.Noncommittal || len(j.Questions) == 0 {
+		return
+	}
+	texts := []string{r.c.Question()}
+	for _, q := range j.Questions {
+		texts = append(texts, q.Value)
+	}
+	vectors, reused, err := r.embed(ctx, adapters.EmbedRequest{Texts: texts, Purpose: adapters.ForQuery})
+	noteReused(ctx, reused)
+	if err != nil {
+		j.Status, j.Error = matrix.StatusError, callError(fmt.Errorf("embedding the questions: %w", err))
+		return
+	}
+	if j.EmbedModel = vectors[0].model; j.EmbedModel == "" {
+		j.EmbedModel = r.embedderInfo.Model
+	}
+	for _, v := range vectors[1:] {
+		c := cosine(vectors[0].vector, v.vector)
+		if c == nil {
+			j.Void, j.Cosines = "a question has no vector that could be compared", nil
+			return
+		}
+		j.Cosines = append(j.Cosines, *c)
+	}
+}
