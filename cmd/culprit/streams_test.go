@@ -60,6 +60,8 @@ func commandLines(t *testing.T, results string) map[string][]string {
 		"completion zsh":  {"completion", "zsh"},
 		"completion fish": {"completion", "fish"},
 		"completion ps":   {"completion", "powershell"},
+		"plugin":          {"plugin"},
+		"plugin fixture":  {"plugin", "fixture"},
 		"init":            {"init", filepath.Join(t.TempDir(), "new")},
 		"check":           {"check", travelPolicy},
 		"check --json":    {"check", travelPolicy, "--json"},
