@@ -16,15 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/embedded"
 	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
 
 func testApp(t *testing.T, env func(string) string) (a *app, out, errs *bytes.Buffer) {
 	t.Helper()
-	registry, err := adapters.NewRegistry(embedded.Factory())
+	registry, err := builtIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +90,9 @@ func TestAnswerThatCannotBeWritten(t *testing.T) {
 	}
 	lines := commandLines(t, folder)
 	for _, command := range (&app{}).root().Commands() {
+		if command.Name() == "tap" {
+			continue // it serves until it is interrupted
+		}
 		if command.Runnable() && !slices.ContainsFunc(sortedValues(lines), func(args []string) bool { return len(args) > 0 && args[0] == command.Name() }) {
 			t.Errorf("command %q is not tried", command.Name())
 		}
