@@ -172,6 +172,7 @@ type Usage struct {
 	InputTokens       *int `json:"input_tokens,omitempty"`
 	OutputTokens      *int `json:"output_tokens,omitempty"`
 	CachedInputTokens *int `json:"cached_input_tokens,omitempty"`
+	ReasoningTokens   *int `json:"reasoning_tokens,omitempty"` // of OutputTokens
 }
 
 // Trial is one repetition of a cell that generates, with what was observed from assembly on.
@@ -192,16 +193,21 @@ type Trial struct {
 	SystemFingerprint string          `json:"system_fingerprint,omitempty"`
 	Seed              int64           `json:"seed"`
 	Usage             Usage           `json:"usage,omitzero"`
-	Cached            bool            `json:"cached,omitempty"`  // production served it without asking the generator
-	SameAs            string          `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
-	Irrelevant        string          `json:"irrelevant,omitempty"`
-	Status            Status          `json:"status"`
-	Reason            string          `json:"reason,omitempty"`
-	Error             *CallError      `json:"error,omitempty"`
-	RequestID         string          `json:"request_id,omitempty"` // volatile
-	At                string          `json:"at,omitempty"`         // volatile
-	LatencyMS         int64           `json:"latency_ms,omitempty"` // volatile; wire time
-	Attempts          int             `json:"attempts,omitempty"`   // volatile
+	// Notes are what was asked for and not sent, or not granted. Metadata is what else the provider says of who answered; what is
+	// volatile in it is named by VolatileMetadata. Outside: it was asked of a model that does not run in this process.
+	Notes      []string          `json:"notes,omitempty"`
+	Metadata   map[string]string `json:"metadata,omitempty"`
+	Outside    bool              `json:"outside,omitempty"`
+	Cached     bool              `json:"cached,omitempty"`  // production served it without asking the generator
+	SameAs     string            `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
+	Irrelevant string            `json:"irrelevant,omitempty"`
+	Status     Status            `json:"status"`
+	Reason     string            `json:"reason,omitempty"`
+	Error      *CallError        `json:"error,omitempty"`
+	RequestID  string            `json:"request_id,omitempty"` // volatile
+	At         string            `json:"at,omitempty"`         // volatile
+	LatencyMS  int64             `json:"latency_ms,omitempty"` // volatile; wire time
+	Attempts   int               `json:"attempts,omitempty"`   // volatile
 }
 
 // StoreFacts is what the store checks saw, for one case.
@@ -445,7 +451,9 @@ func (o *Observations) Digest() (string, error) {
 		r.At, r.LatencyMS = "", 0
 		stable.Retrievals = append(stable.Retrievals, r)
 	}
+	first := map[string]string{}
 	for _, t := range o.Trials {
+		t.Metadata = t.stableMetadata(first)
 		t.At, t.LatencyMS, t.RequestID, t.Attempts = "", 0, "", 0
 		stable.Trials = append(stable.Trials, t)
 	}

@@ -83,6 +83,7 @@ func (r *caseRun) trials(ctx context.Context) error {
 func copyAnswer(to, from *matrix.Trial) {
 	to.Answer, to.AnswerLossy, to.FinishReason, to.ModelReported, to.SystemFingerprint = from.Answer, from.AnswerLossy, from.FinishReason, from.ModelReported, from.SystemFingerprint
 	to.Usage, to.Status, to.Reason, to.Error = from.Usage, from.Status, from.Reason, from.Error
+	to.Notes, to.Metadata, to.Outside = from.Notes, from.Metadata, from.Outside
 }
 
 func (r *caseRun) byKey(key string) int {
@@ -159,7 +160,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	t.Attempts = journal.tries
+	t.Attempts, t.Outside = journal.tries, !r.generatorInfo.Local
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
 	} else {
@@ -180,7 +181,8 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 	}
 	t.Answer = matrix.NewText(text)
 	t.FinishReason, t.ModelReported, t.SystemFingerprint, t.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
-	t.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens}
+	t.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens, ReasoningTokens: response.ReasoningTokens}
+	t.Notes, t.Metadata = told(response)
 	t.LatencyMS = response.WireTime.Milliseconds()
 	switch response.FinishReason {
 	case adapters.FinishContentFilter:

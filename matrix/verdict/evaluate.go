@@ -30,6 +30,7 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	}
 	ev.Summary, ev.Story = w.summary(), w.story()
 	ev.Judged = x.judged()
+	ev.Findings = append(ev.Findings, x.generatorFindings()...)
 	ev.Findings = append(ev.Findings, x.judgeFindings(ev.Judged)...)
 	return ev, nil
 }
@@ -242,6 +243,8 @@ func (w *walker) undecided() {
 	b := w.cells[matrix.CellB]
 	switch {
 	case len(w.missing) > 0:
+	case b != nil && b.other != "":
+		w.missing = append(w.missing, "generate: "+b.other)
 	case len(w.gold) == 0 && w.c.Expect == matrix.ExpectAnswer:
 		w.missing = append(w.missing, "evidence: the case names no required evidence, so no stage can be tested")
 	case w.allInPrompt() && !b.usable():
@@ -255,8 +258,11 @@ func (w *walker) undecided() {
 }
 
 func (w *walker) cellReason(c *cellFacts) string {
-	if c == nil {
+	switch {
+	case c == nil:
 		return "it is not in the plan"
+	case c.other != "":
+		return c.other
 	}
 	for _, t := range c.all {
 		switch {

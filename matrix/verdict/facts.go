@@ -68,12 +68,13 @@ type cellFacts struct {
 	features []*TrialFeatures // of the scored trials
 	all      []*matrix.Trial  // planned, run or not
 	allF     []*TrialFeatures
+	other    string // another generator has answered it than A, and how that shows
 }
 
 // usable reports whether the cell may decide anything. More than 5 % of errors and blocks make every verdict that uses it
-// inconclusive.
+// inconclusive, and so does another generator than A's.
 func (c *cellFacts) usable() bool {
-	if c == nil || c.result.Scored == 0 {
+	if c == nil || c.result.Scored == 0 || c.other != "" {
 		return false
 	}
 	lost := c.result.Failed + c.result.Unscored
