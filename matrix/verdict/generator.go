@@ -107,7 +107,7 @@ func (x *facts) generatorFindings() []string {
 	}) {
 		say("%s (in %d of %s)", note.name, note.n, counted(n, "generation", "generations"))
 	}
-	return out
+	return append(out, x.repeatFindings()...)
 }
 
 // times is how often something was met.
