@@ -52,6 +52,9 @@ const (
 	StatusNotRun    Status = "not_run"   // its condition did not hold, or the run ended first; Reason says which
 )
 
+// KindTooLong is the kind of a [CallError] of a prompt that the model cannot read whole.
+const KindTooLong = "too-long"
+
 // CallError is a failed call as it may be shown: no secrets, no URLs with credentials.
 type CallError struct {
 	Kind    string `json:"kind"` // a kind of adapters.Error

@@ -140,6 +140,10 @@ func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
+	if r.keyOff.seen() {
+		t.Status, t.Reason = matrix.StatusNotRun, keyRefused
+		return nil
+	}
 	callCtx, journal, err := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
 	if err != nil {
 		return err
@@ -163,6 +167,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 	t.Attempts, t.Outside = journal.tries, !r.generatorInfo.Local
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
+		r.refusedKey(failure)
 	} else {
 		record(t, response)
 	}

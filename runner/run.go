@@ -49,7 +49,8 @@ type session struct {
 	deterministic bool
 	observed      matrix.Answer // whether the generator's word holds
 
-	notes *notes
+	notes  *notes
+	keyOff *keyOff // the generator refused the key
 }
 
 // notes are warnings about the run as a whole.
@@ -125,7 +126,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	if err != nil {
 		return nil, err
 	}
-	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, spent: new(atomic.Int64), notes: &notes{}}
+	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, spent: new(atomic.Int64), notes: &notes{}, keyOff: &keyOff{}}
 	s.deterministic = b.generatorInfo.Deterministic
 	defer func() {
 		if err != nil {

@@ -50,6 +50,10 @@ const (
 	WithoutEvidence = "without-evidence" // right answer, evidence absent from the prompt: memory
 )
 
+// ContextLengthExceeded qualifies an environment: the model cannot read a prompt so long. That is no answer, and no stage is
+// blamed for it.
+const ContextLengthExceeded = "context-length-exceeded"
+
 // Grade says how well a defect is shown.
 type Grade string
 
