@@ -190,6 +190,7 @@ type Trial struct {
 	PromptTokensLocal int             `json:"prompt_tokens_local,omitempty"`
 	Answer            Text            `json:"answer,omitzero"`
 	AnswerLossy       bool            `json:"answer_lossy,omitempty"` // was not valid UTF-8, or was cut at the size limit
+	Refusal           Text            `json:"refusal,omitzero"`       // what the provider gives as a refusal, in a field of its own
 	FinishReason      string          `json:"finish_reason,omitempty"`
 	ModelRequested    string          `json:"model_requested,omitempty"`
 	ModelReported     string          `json:"model_reported,omitempty"`
@@ -428,6 +429,9 @@ func (o *Observations) Texts(visit func(*Text) error) error {
 			}
 		}
 		if err := visitText(&t.Answer, visit); err != nil {
+			return err
+		}
+		if err := visitText(&t.Refusal, visit); err != nil {
 			return err
 		}
 	}

@@ -156,7 +156,8 @@ func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
 		Refusal   []string
 		Claims    []Claim
 		Expect    Expect
-	}{e.Backends.Generator, e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Faults, e.Pipeline.Assemble.Tokenizer, e.Pipeline.Refusal, c.Claims, c.Expect})
+		Answer    *AnswerForm `json:",omitempty"`
+	}{e.Backends.Generator, e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Faults, e.Pipeline.Assemble.Tokenizer, e.Pipeline.Refusal, c.Claims, c.Expect, e.Pipeline.Answer})
 	if err != nil {
 		return nil, fmt.Errorf("settings of experiment %q: %w", e.Name, err)
 	}

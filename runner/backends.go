@@ -78,6 +78,9 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 	if b.generatorInfo, err = b.generator.Describe(ctx); err != nil {
 		return nil, fmt.Errorf("asking the generator what it is: %w", err)
 	}
+	if err := checkForm(e, b.generatorInfo); err != nil {
+		return nil, err
+	}
 	if spec := e.Backends.Reranker; spec != nil {
 		reranker, err := o.Registry.Reranker(ctx, spec.Adapter, config(spec))
 		if err != nil {

@@ -81,7 +81,7 @@ func (r *caseRun) trials(ctx context.Context) error {
 
 // copyAnswer gives a trial the answer to the identical request that was made once.
 func copyAnswer(to, from *matrix.Trial) {
-	to.Answer, to.AnswerLossy, to.FinishReason, to.ModelReported, to.SystemFingerprint = from.Answer, from.AnswerLossy, from.FinishReason, from.ModelReported, from.SystemFingerprint
+	to.Answer, to.Refusal, to.AnswerLossy, to.FinishReason, to.ModelReported, to.SystemFingerprint = from.Answer, from.Refusal, from.AnswerLossy, from.FinishReason, from.ModelReported, from.SystemFingerprint
 	to.Usage, to.Status, to.Reason, to.Error = from.Usage, from.Status, from.Reason, from.Error
 	to.Notes, to.Metadata, to.Outside = from.Notes, from.Metadata, from.Outside
 }
@@ -156,6 +156,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 		topP := g.TopP.Float()
 		req.TopP = &topP
 	}
+	req.Format = answerFormat(r.experiment.Pipeline.Answer)
 	for _, m := range t.Prompt {
 		req.Messages = append(req.Messages, adapters.Message{Role: m.Role, Text: m.Text.Value})
 	}
@@ -178,6 +179,9 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 // record copies a response into the trial.
 func record(t *matrix.Trial, response adapters.GenerateResponse) {
 	text := response.Text
+	if text == "" {
+		text = response.Refusal
+	}
 	if len(text) > maxAnswer {
 		text, t.AnswerLossy = text[:maxAnswer], true
 	}
@@ -185,6 +189,9 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 		text, t.AnswerLossy = strings.ToValidUTF8(text, "\uFFFD"), true
 	}
 	t.Answer = matrix.NewText(text)
+	if response.Refusal != "" {
+		t.Refusal = matrix.NewText(clamp(response.Refusal, maxAnswer))
+	}
 	t.FinishReason, t.ModelReported, t.SystemFingerprint, t.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
 	t.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens, ReasoningTokens: response.ReasoningTokens}
 	t.Notes, t.Metadata = told(response)

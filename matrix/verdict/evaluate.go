@@ -30,7 +30,7 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	}
 	ev.Summary, ev.Story = w.summary(), w.story()
 	ev.Judged = x.judged()
-	ev.Findings = append(ev.Findings, x.generatorFindings()...)
+	ev.Findings = append(ev.Findings, slices.Concat(x.answerFindings(), x.generatorFindings())...)
 	ev.Findings = append(ev.Findings, x.judgeFindings(ev.Judged)...)
 	return ev, nil
 }
