@@ -66,3 +66,32 @@ func TestStructuredAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestJudgeReadsTheAnswerItself: of a structured answer the judge gets the text, and not the JSON around it.
+func TestJudgeReadsTheAnswerItself(t *testing.T) {
+	t.Parallel()
+	j := &judge{name: "judge-1", answer: func(kind string, texts map[string]string) (adapters.GenerateResponse, error) {
+		if got := texts["ANSWER"]; got != "It is forty crowns." {
+			t.Errorf("the judge is asked about %q", got)
+		}
+		return fair(kind, texts)
+	}}
+	f := embedded.Factory()
+	open := f.OpenGenerator
+	f.OpenGenerator = func(ctx context.Context, cfg adapters.Config) (adapters.Generator, error) {
+		if strings.Contains(string(cfg.Settings), "judge-1") {
+			return j, nil
+		}
+		next, err := open(ctx, cfg)
+		return &formed{next, true, &atomic.Int64{}, &atomic.Pointer[adapters.GenerateRequest]{}}, err
+	}
+	registry, err := adapters.NewRegistry(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(judgedFees("claims: true"), "k: 2}}", "k: 2}, answer: {format: structured}}", 1)
+	b := runWith(t, written(t, text), registry)["c"]
+	if len(b.Observations.Judgements) == 0 || b.Evaluation.Judged.Void > 0 {
+		t.Errorf("%d judgements: %s", len(b.Observations.Judgements), explained(b.Evaluation))
+	}
+}

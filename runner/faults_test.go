@@ -51,8 +51,8 @@ func faultyRegistry(t *testing.T, answer func(context.Context) (adapters.Generat
 // faultyRun runs two cases, the second like the first, one call at a time.
 func faultyRun(t *testing.T, registry *adapters.Registry) (*results.Summary, []*results.Bundle) {
 	t.Helper()
-	second := fees[strings.Index(fees, "  - id: c\n"):]
-	loaded := written(t, fees+strings.Replace(second, "id: c\n", "id: d\n", 1)+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: 200ms, concurrency: 1}\n")
+	_, second, _ := strings.Cut(fees, "  - id: c\n")
+	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: 200ms, concurrency: 1}\n")
 	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
