@@ -4,26 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/cenkalti/backoff/v5"
 )
 
 // DefaultMaxWait is the longest wait between two tries of one call where a [Policy] names none.
 const DefaultMaxWait = 30 * time.Second
 
-// Policy says how calls to one backend are made. Its parts wrap a call in this order, outermost first: redact, retry, rate
-// limit, concurrency limit, timeout. The zero Policy adds nothing. Backends that share a limit share its value.
+// Policy says how calls to one backend are made. Its parts wrap a call in this order, outermost first: redact, retry, budget,
+// pace, concurrency limit, timeout. The zero Policy adds nothing. Backends that share a limit share its value.
 type Policy struct {
 	Name    string        // the adapter's, for errors that arise before it is called
 	Redact  *Redactor     // takes secrets out of errors; nil: nothing is taken out
 	Retries int           // tries after the first, for transient, rate-limited and timeout errors only
 	MaxWait time.Duration // the longest wait between two tries; 0: DefaultMaxWait
-	Seed    uint64        // of the jitter in those waits
-	Limiter *rate.Limiter // each try takes one; nil: no limit
+	Meter   *Meter        // what a try takes of a budget, which it reserves before it is made; nil: nothing
+	Pace    *Pace         // how fast tries follow one another; nil: no limit
 	Slots   chan struct{} // its capacity is how many tries may run at once; nil: no limit
-	Timeout time.Duration // of one try, without its waits for Limiter and Slots; 0: none
+	Timeout time.Duration // of one try, without its waits for the limits; 0: none
 
 	// OnAttempt, where not nil, is told of each try just before it is made, when all waiting is over, and again when it has
 	// ended. It gets the context of the call, and is called on the caller's goroutine. An error that it returns ends the
@@ -41,12 +40,13 @@ type Attempt struct {
 	Again  bool          // another try follows, after Wait
 	Wait   time.Duration // from the end of this try
 	Took   time.Duration // by the backend: no wait for a limit is in it
+	Used   Usage         // what the answer told
+	Billed bool          // it may have to be paid for: only a try that failed before the backend can have done any work is not
 }
 
 // caller makes calls under a policy.
 type caller struct {
 	policy Policy
-	calls  atomic.Uint64 // so that calls which fail together do not come back together
 }
 
 // notMade is the error of a try that was given up before the backend was called.
@@ -59,6 +59,17 @@ type shape struct {
 	replayable   func() bool // where not nil, another try is made only while it holds
 	keepsOwnTime bool        // f applies the timeout itself
 	slot         *slot       // where not nil, the slot that a try takes, for f to give back meanwhile
+	generates    bool        // it writes an answer, of tokens that count
+	counts       bool        // a try is a call in the sense of a budget
+	// worst is the most that a try takes, where count counts a text; nil: no tokens.
+	worst func(count func(string) int) Usage
+	told  *told // where f leaves what the answer told; nil: it tells nothing
+}
+
+// told is what an answer says of itself.
+type told struct {
+	used  Usage
+	quota *Quota
 }
 
 // slot is a place among the tries that may run at once.
@@ -87,79 +98,128 @@ func (s *slot) give() {
 	}
 }
 
+// turns lets [backoff.Retry] wait as it was announced.
+type turns struct {
+	*backoff.ExponentialBackOff
+	wait time.Duration // until the next try; backoff.Stop: there is none
+}
+
+func (t *turns) NextBackOff() time.Duration { return t.wait }
+
 // call makes one call of op.
 func call[T any](ctx context.Context, c *caller, op string, how shape, f func(context.Context) (T, error)) (T, error) {
-	var none T
-	seed := c.policy.Seed + c.calls.Add(1)
-	var last error
-	for number := 1; ; number++ {
-		value, took, err := try(ctx, c, op, number, how, f)
-		var early notMade
-		if errors.As(err, &early) {
-			return none, c.policy.Redact.Error(c.givenUp(op, early.error, last))
+	var last, early, untold error // of the last try; of a try that was not made; of an announcement
+	number := 0
+	turns := &turns{ExponentialBackOff: newBackOff()}
+	value, err := backoff.Retry(ctx, func() (T, error) {
+		var none T
+		number++
+		turns.wait = backoff.Stop
+		value, attempt, err := try(ctx, c, op, number, how, f)
+		if before := (notMade{}); errors.As(err, &before) {
+			early = before.error
+			return none, err
 		}
 		last = c.policy.Redact.Error(err)
-		attempt := Attempt{Op: op, Number: number, Done: true, Err: last, Took: took}
+		attempt.Op, attempt.Number, attempt.Done, attempt.Err = op, number, true, last
 		if last != nil {
 			attempt.Kind = KindOf(last)
-			attempt.Wait, attempt.Again = c.next(ctx, number, seed, last)
+			attempt.Wait, attempt.Again = c.next(ctx, number, turns.ExponentialBackOff, last)
 			attempt.Again = attempt.Again && (how.replayable == nil || how.replayable())
 			if !attempt.Again {
 				attempt.Wait = 0
 			}
 		}
 		if err := c.tell(ctx, op, attempt); err != nil {
+			untold = err
 			return none, err
 		}
-		if last == nil {
-			return value, nil
+		if attempt.Again {
+			turns.wait = attempt.Wait
 		}
-		if !attempt.Again {
-			return value, last // a scan that failed says how far it came
-		}
-		if err := sleep(ctx, attempt.Wait); err != nil {
-			return none, c.policy.Redact.Error(c.givenUp(op, err, last))
-		}
+		return value, last // a scan that failed says how far it came
+	}, backoff.WithBackOff(turns), backoff.WithMaxElapsedTime(0))
+	var none T
+	switch {
+	case early != nil:
+		return none, c.policy.Redact.Error(c.givenUp(op, early, last))
+	case untold != nil:
+		return none, untold
+	case last != nil && turns.wait != backoff.Stop: // it ended in the wait
+		return none, c.policy.Redact.Error(c.givenUp(op, err, last))
 	}
+	return value, last
 }
 
-// try makes one try: it waits for the limits, announces the try, and calls f under the timeout.
-func try[T any](ctx context.Context, c *caller, op string, number int, how shape, f func(context.Context) (T, error)) (value T, took time.Duration, err error) {
+// try makes one try: it reserves what the try may take, waits for the limits, announces the try, and calls f under the timeout.
+func try[T any](ctx context.Context, c *caller, op string, number int, how shape, f func(context.Context) (T, error)) (value T, a Attempt, err error) {
+	if err := ctx.Err(); err != nil {
+		return value, a, notMade{err}
+	}
+	reserved, err := c.policy.Meter.reserve(ctx, how)
+	if err != nil {
+		return value, a, notMade{err}
+	}
+	spent := Amount{} // a try that is not made takes nothing
+	defer func() { c.policy.Meter.settle(reserved.amount, spent) }()
 	place := how.slot
 	if place == nil {
 		place = &slot{pool: c.policy.Slots}
 	}
-	if err := c.admit(ctx, place); err != nil {
-		return value, 0, notMade{err}
+	if err := c.admit(ctx, place, reserved.worst); err != nil {
+		return value, a, notMade{err}
 	}
 	defer place.give()
 	if err := c.tell(ctx, op, Attempt{Op: op, Number: number}); err != nil {
-		return value, 0, notMade{err}
+		return value, a, notMade{err}
 	}
 	callCtx, cancel := ctx, func() {}
 	if c.policy.Timeout > 0 && !how.keepsOwnTime {
 		callCtx, cancel = context.WithTimeout(ctx, c.policy.Timeout)
 	}
 	defer cancel()
+	if how.told != nil {
+		*how.told = told{}
+	}
 	start := time.Now()
 	value, err = f(callCtx)
-	return value, time.Since(start), c.classify(ctx, op, err)
+	a.Took, a.Billed = time.Since(start), mayBeBilled(err)
+	err = c.classify(ctx, op, err)
+	if how.told != nil && err == nil {
+		a.Used = how.told.used
+	}
+	spent = c.policy.Meter.spent(reserved, a)
+	c.heed(how, reserved.worst, a, err)
+	return value, a, err
 }
 
 // admit waits for the limits.
-func (c *caller) admit(ctx context.Context, place *slot) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if c.policy.Limiter != nil {
-		if err := c.policy.Limiter.Wait(ctx); err != nil {
-			if ctx.Err() == nil && c.policy.Limiter.Burst() > 0 { // it saw that the wait would end after the deadline, and did not start it
-				err = fmt.Errorf("%w: %w", err, context.DeadlineExceeded)
-			}
-			return fmt.Errorf("waiting for the rate limit: %w", err)
-		}
+func (c *caller) admit(ctx context.Context, place *slot, worst Usage) error {
+	if err := c.policy.Pace.wait(ctx, worst.Tokens()); err != nil {
+		return fmt.Errorf("waiting for the rate limit: %w", err)
 	}
 	return place.take(ctx)
+}
+
+// heed lets the pace of the backend follow what an answer said of its limits.
+func (c *caller) heed(how shape, worst Usage, a Attempt, err error) {
+	var quota *Quota
+	var retryAfter time.Duration
+	var known *Error
+	switch {
+	case errors.As(err, &known):
+		quota = known.Quota
+		if known.Kind == KindRateLimited {
+			retryAfter = known.RetryAfter
+		}
+	case how.told != nil:
+		quota = how.told.quota
+	}
+	longest := c.longestWait()
+	c.policy.Pace.heed(time.Now(), quota, min(retryAfter, longest), longest)
+	if used := a.Used.Tokens(); !a.Billed || a.Used.Reported() {
+		c.policy.Pace.correct(worst.Tokens(), used)
+	}
 }
 
 func (c *caller) tell(ctx context.Context, op string, a Attempt) error {
@@ -201,7 +261,7 @@ func (c *caller) givenUp(op string, err, last error) error {
 }
 
 // next says whether the call is worth another try, and after what wait.
-func (c *caller) next(ctx context.Context, number int, seed uint64, err error) (wait time.Duration, again bool) {
+func (c *caller) next(ctx context.Context, number int, waits backoff.BackOff, err error) (wait time.Duration, again bool) {
 	switch KindOf(err) {
 	case KindTransient, KindRateLimited, KindTimeout:
 	default:
@@ -210,52 +270,32 @@ func (c *caller) next(ctx context.Context, number int, seed uint64, err error) (
 	if number > c.policy.Retries || ctx.Err() != nil {
 		return 0, false
 	}
-	wait = Backoff(number, seed)
+	wait = waits.NextBackOff()
 	var known *Error
 	if errors.As(err, &known) {
 		wait = max(wait, known.RetryAfter)
 	}
-	longest := c.policy.MaxWait
-	if longest <= 0 {
-		longest = DefaultMaxWait
-	}
-	wait = min(wait, longest)
+	wait = min(wait, c.longestWait())
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return 0, false // the caller would be gone: what went wrong is worth more to it than a timeout
 	}
 	return wait, true
 }
 
-const (
-	firstBackoff   = 250 * time.Millisecond
-	longestBackoff = time.Minute
-)
-
-// Backoff is the wait after failed try number attempt, from 1: it doubles each time, and lies between half of that and the
-// whole by a jitter. It depends on its arguments alone.
-func Backoff(attempt int, seed uint64) time.Duration {
-	wait := longestBackoff
-	if doublings := max(attempt, 1) - 1; doublings < 8 {
-		wait = min(firstBackoff<<doublings, longestBackoff)
+func (c *caller) longestWait() time.Duration {
+	if c.policy.MaxWait <= 0 {
+		return DefaultMaxWait
 	}
-	// One step of SplitMix64 spreads neighbouring seeds over all values.
-	x := seed + uint64(max(attempt, 1))*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	x ^= x >> 31
-	half := uint64(wait / 2)
-	return time.Duration(half + x%half)
+	return c.policy.MaxWait
 }
 
-func sleep(ctx context.Context, wait time.Duration) error {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// newBackOff gives waits that double from a quarter of a second to a minute, each between half of that and half as much again by
+// a jitter, so that calls which fail together do not come back together.
+func newBackOff() *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.Multiplier, b.MaxInterval, b.RandomizationFactor = 250*time.Millisecond, 2, time.Minute, 0.5
+	b.Reset()
+	return b
 }
 
 // closing makes the error of a Close like that of any other method.

@@ -9,7 +9,7 @@ import (
 // visited twice. Its timeout is that of the wait for an item: a whole scan may take longer. It gives its slot back while visit
 // runs, so that visit may call the store.
 func WrapStore(s VectorStore, p Policy) VectorStore {
-	return &wrappedStore{caller{policy: p}, s}
+	return &wrappedStore{caller{p}, s}
 }
 
 type wrappedStore struct {
@@ -24,7 +24,7 @@ func (w *wrappedStore) Describe(ctx context.Context) (StoreInfo, error) {
 }
 
 func (w *wrappedStore) Search(ctx context.Context, req SearchRequest) (SearchResponse, error) {
-	return call(ctx, &w.caller, "search", shape{}, func(ctx context.Context) (SearchResponse, error) { return w.next.Search(ctx, req) })
+	return call(ctx, &w.caller, "search", shape{counts: true}, func(ctx context.Context) (SearchResponse, error) { return w.next.Search(ctx, req) })
 }
 
 func (w *wrappedStore) Fetch(ctx context.Context, req FetchRequest) ([]Item, error) {

@@ -12,8 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/culprit-rag/culprit/adapters"
 )
 
@@ -83,7 +81,10 @@ func (l *log) attempt(_ context.Context, a adapters.Attempt) error {
 			line += " " + string(a.Kind)
 		}
 		if a.Again {
-			line += fmt.Sprintf(" again after %v", a.Wait)
+			line += " again"
+			if a.Wait >= time.Second { // shorter ones have a jitter
+				line += fmt.Sprintf(" after %v", a.Wait)
+			}
 		}
 	}
 	l.lines = append(l.lines, line)
@@ -99,31 +100,32 @@ func (l *log) is(t *testing.T, want ...string) {
 
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	const second = time.Second
+	const second, first = time.Second, 250 * time.Millisecond
 	for _, tt := range []struct {
 		name    string
 		script  []error
 		policy  adapters.Policy
 		want    adapters.Kind // "" for success
 		calls   int
-		elapsed time.Duration
+		elapsed time.Duration // or, with jitter, between half of it and half as much again
+		jitter  bool
 	}{
-		{"transient, then fine", []error{failure(adapters.KindTransient, 0)}, adapters.Policy{Retries: 2}, "", 2, adapters.Backoff(1, 1)},
-		{"the wait doubles", []error{failure(adapters.KindTransient, 0), failure(adapters.KindTimeout, 0)}, adapters.Policy{Retries: 2}, "", 3, adapters.Backoff(1, 1) + adapters.Backoff(2, 1)},
-		{"no tries left", []error{failure(adapters.KindTransient, 0), failure(adapters.KindRateLimited, 5*second)}, adapters.Policy{Retries: 1}, adapters.KindRateLimited, 2, adapters.Backoff(1, 1)},
-		{"retry-after is honoured", []error{failure(adapters.KindRateLimited, 7*second)}, adapters.Policy{Retries: 1}, "", 2, 7 * second},
-		{"retry-after is clamped", []error{failure(adapters.KindRateLimited, time.Hour)}, adapters.Policy{Retries: 1, MaxWait: 2 * second}, "", 2, 2 * second},
-		{"retry-after is clamped by default", []error{failure(adapters.KindRateLimited, time.Hour)}, adapters.Policy{Retries: 1}, "", 2, adapters.DefaultMaxWait},
-		{"a shorter retry-after", []error{failure(adapters.KindRateLimited, time.Millisecond)}, adapters.Policy{Retries: 1}, "", 2, adapters.Backoff(1, 1)},
-		{"the seed moves the wait", []error{failure(adapters.KindTransient, 0)}, adapters.Policy{Retries: 1, Seed: 41}, "", 2, adapters.Backoff(1, 42)},
-		{"no retries", []error{failure(adapters.KindTransient, 0)}, adapters.Policy{}, adapters.KindTransient, 1, 0},
-		{"permanent", []error{failure(adapters.KindPermanent, 0)}, adapters.Policy{Retries: 2}, adapters.KindPermanent, 1, 0},
-		{"unauthorised", []error{failure(adapters.KindUnauthorised, 0)}, adapters.Policy{Retries: 2}, adapters.KindUnauthorised, 1, 0},
-		{"unsupported", []error{failure(adapters.KindUnsupported, 0)}, adapters.Policy{Retries: 2}, adapters.KindUnsupported, 1, 0},
-		{"invalid", []error{failure(adapters.KindInvalid, 0)}, adapters.Policy{Retries: 2}, adapters.KindInvalid, 1, 0},
-		{"not found", []error{failure(adapters.KindNotFound, 0)}, adapters.Policy{Retries: 2}, adapters.KindNotFound, 1, 0},
-		{"closed", []error{adapters.ErrClosed}, adapters.Policy{Retries: 2}, adapters.KindPermanent, 1, 0},
-		{"an error that no adapter may return", []error{io.EOF}, adapters.Policy{Retries: 2}, adapters.KindPermanent, 1, 0},
+		{"transient, then fine", []error{failure(adapters.KindTransient, 0)}, adapters.Policy{Retries: 2}, "", 2, first, true},
+		{"the wait doubles", []error{failure(adapters.KindTransient, 0), failure(adapters.KindTimeout, 0)}, adapters.Policy{Retries: 2}, "", 3, 3 * first, true},
+		{"no tries left", []error{failure(adapters.KindTransient, 0), failure(adapters.KindRateLimited, 5*second)}, adapters.Policy{Retries: 1}, adapters.KindRateLimited, 2, first, true},
+		{"retry-after is honoured", []error{failure(adapters.KindRateLimited, 7*second)}, adapters.Policy{Retries: 1}, "", 2, 7 * second, false},
+		{"retry-after is clamped", []error{failure(adapters.KindRateLimited, time.Hour)}, adapters.Policy{Retries: 1, MaxWait: 2 * second}, "", 2, 2 * second, false},
+		{"retry-after is clamped by default", []error{failure(adapters.KindRateLimited, time.Hour)}, adapters.Policy{Retries: 1}, "", 2, adapters.DefaultMaxWait, false},
+		{"a shorter retry-after", []error{failure(adapters.KindRateLimited, time.Millisecond)}, adapters.Policy{Retries: 1}, "", 2, first, true},
+		{"no retries", []error{failure(adapters.KindTransient, 0)}, adapters.Policy{}, adapters.KindTransient, 1, 0, false},
+		{"permanent", []error{failure(adapters.KindPermanent, 0)}, adapters.Policy{Retries: 2}, adapters.KindPermanent, 1, 0, false},
+		{"too long", []error{failure(adapters.KindTooLong, 0)}, adapters.Policy{Retries: 2}, adapters.KindTooLong, 1, 0, false},
+		{"unauthorised", []error{failure(adapters.KindUnauthorised, 0)}, adapters.Policy{Retries: 2}, adapters.KindUnauthorised, 1, 0, false},
+		{"unsupported", []error{failure(adapters.KindUnsupported, 0)}, adapters.Policy{Retries: 2}, adapters.KindUnsupported, 1, 0, false},
+		{"invalid", []error{failure(adapters.KindInvalid, 0)}, adapters.Policy{Retries: 2}, adapters.KindInvalid, 1, 0, false},
+		{"not found", []error{failure(adapters.KindNotFound, 0)}, adapters.Policy{Retries: 2}, adapters.KindNotFound, 1, 0, false},
+		{"closed", []error{adapters.ErrClosed}, adapters.Policy{Retries: 2}, adapters.KindPermanent, 1, 0, false},
+		{"an error that no adapter may return", []error{io.EOF}, adapters.Policy{Retries: 2}, adapters.KindPermanent, 1, 0, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -138,8 +140,12 @@ func TestRetries(t *testing.T) {
 				if tt.want != "" && (!errors.As(err, &known) || known.Kind != tt.want) {
 					t.Errorf("error %v, want kind %s", err, tt.want)
 				}
-				if s.calls != tt.calls || time.Since(start) != tt.elapsed {
-					t.Errorf("%d calls in %v, want %d in %v", s.calls, time.Since(start), tt.calls, tt.elapsed)
+				least, most := tt.elapsed, tt.elapsed
+				if tt.jitter {
+					least, most = tt.elapsed/2, tt.elapsed*3/2
+				}
+				if took := time.Since(start); s.calls != tt.calls || took < least || took > most {
+					t.Errorf("%d calls in %v, want %d in %v to %v", s.calls, took, tt.calls, least, most)
 				}
 			})
 		})
@@ -188,7 +194,7 @@ func TestTimeoutIsForOneTry(t *testing.T) {
 		if adapters.KindOf(err) != adapters.KindTimeout {
 			t.Errorf("error %v, want a timeout", err)
 		}
-		l.is(t, "generate 1", fmt.Sprintf("generate 1 took 1s timeout again after %v", adapters.Backoff(1, 1)), "generate 2", "generate 2 took 1s timeout")
+		l.is(t, "generate 1", "generate 1 took 1s timeout again", "generate 2", "generate 2 took 1s timeout")
 	})
 }
 
@@ -199,7 +205,7 @@ func TestWaitsAreNotWireTime(t *testing.T) {
 		s := &scripted{takes: time.Second}
 		g := adapters.WrapGenerator(s, adapters.Policy{
 			Timeout: 1500 * time.Millisecond, // less than any of the waits
-			Limiter: rate.NewLimiter(rate.Every(3*time.Second), 1), Slots: make(chan struct{}, 1), OnAttempt: l.attempt,
+			Pace:    adapters.NewPace(20, 0), Slots: make(chan struct{}, 1), OnAttempt: l.attempt,
 		})
 		start := time.Now()
 		var wg sync.WaitGroup
@@ -247,16 +253,18 @@ func TestGivingUpBeforeATry(t *testing.T) {
 	t.Parallel()
 	full := make(chan struct{}, 1)
 	full <- struct{}{}
-	spent := rate.NewLimiter(rate.Every(time.Hour), 1)
-	spent.Allow()
+	slow := adapters.NewPace(1, 0)
+	paced := adapters.WrapGenerator(&scripted{}, adapters.Policy{Pace: slow})
+	if _, err := paced.Generate(t.Context(), adapters.GenerateRequest{}); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct {
 		name   string
 		policy adapters.Policy
 		want   adapters.Kind
 	}{
 		{"no slot", adapters.Policy{Slots: full}, adapters.KindTimeout},
-		{"no room in the rate", adapters.Policy{Limiter: spent}, adapters.KindTimeout},
-		{"a rate that lets none by", adapters.Policy{Limiter: rate.NewLimiter(1, 0)}, adapters.KindPermanent},
+		{"no room in the rate", adapters.Policy{Pace: slow}, adapters.KindTimeout},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -325,23 +333,5 @@ func TestWrappedErrorsAreRedacted(t *testing.T) {
 	}
 	if !errors.Is(generate, adapters.ErrUnauthorised) {
 		t.Errorf("%v lost its kind", generate)
-	}
-}
-
-func TestBackoff(t *testing.T) {
-	t.Parallel()
-	for attempt := range 200 {
-		whole := min(250*time.Millisecond<<min(max(attempt, 1)-1, 20), time.Minute)
-		seen := map[time.Duration]bool{}
-		for seed := range uint64(50) {
-			wait := adapters.Backoff(attempt, seed)
-			if wait < whole/2 || wait >= whole || wait != adapters.Backoff(attempt, seed) {
-				t.Errorf("Backoff(%d, %d) = %v, want %v to %v, always the same", attempt, seed, wait, whole/2, whole)
-			}
-			seen[wait] = true
-		}
-		if len(seen) < 40 {
-			t.Errorf("attempt %d: 50 seeds give %d waits", attempt, len(seen))
-		}
 	}
 }

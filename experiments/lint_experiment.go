@@ -36,6 +36,7 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	case unit == "" && tokenizer != "" && !root.lost("pipeline", "assemble", "budget"):
 		l.warn(pipeline("assemble", "tokenizer"), "without a budget there is nothing to count: add budget, or take tokenizer away")
 	}
+	l.lintBudget(root, e)
 	if !l.promptless {
 		l.lintPrompt(root, e)
 	}

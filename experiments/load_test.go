@@ -81,7 +81,8 @@ pipeline:
   refusal: []
   faults: {drop: [7], cut: 20, relabel: {a: b}, empty_context: true, replace: {x: y}, cache: [{query: q, answer: a, similarity: 0.60}]}
 runs: {repeats: 1, perturbations: none}
-limits: {concurrency: 1, requests_per_minute: 10, timeout: 1m30s, retries: 0, calls: 5}
+limits: {concurrency: 1, requests_per_minute: 10, timeout: 1m30s, retries: 0, tokens_per_minute: 9000, budget: {calls: 5, tokens: 100000, cost: 10.50 USD}}
+prices: {generator: {input: 2.00, cached_input: 0.5, output: 8}, embedder: {input: 0.02}, reranker: {search: 2}}
 cases: [{id: a, query: q, expect: abstain, as: {tenant: acme}}]
 `), Options{})
 	got, err := json.MarshalIndent(loaded.Experiment, "", " ")

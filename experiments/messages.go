@@ -126,6 +126,8 @@ func (s *shape) sentence(at *node, name string, v violation) string {
 		return is + "it must be more than " + rational(k.Want)
 	case *kind.ExclusiveMaximum:
 		return is + "it must be less than " + rational(k.Want)
+	case *kind.MultipleOf:
+		return is + "it must be " + hint("x-expected", "a multiple of "+rational(k.Want))
 	case *kind.FalseSchema:
 		return name + " does not belong here: take it away"
 	}

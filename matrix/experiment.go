@@ -21,6 +21,7 @@ type Experiment struct {
 	Runs     Runs     `json:"runs"`
 	Checks   Checks   `json:"checks"`
 	Limits   Limits   `json:"limits"`
+	Prices   Prices   `json:"prices,omitzero"`
 	Judge    *Judge   `json:"judge,omitempty"`
 }
 
@@ -28,9 +29,11 @@ type Experiment struct {
 type Backends struct {
 	Store     *Backend `json:"store"`
 	Embedder  *Backend `json:"embedder,omitempty"`
-	Generator *Backend `json:"generator"`
+	Generator *Backend `json:"generator"` // nil only where Pipeline answers everything
 	Reranker  *Backend `json:"reranker,omitempty"`
 	Judge     *Backend `json:"judge,omitempty"` // a generator of its own
+	// Pipeline is the user's own service, which then is production: Pipeline below describes it, for what it does not do itself.
+	Pipeline *Backend `json:"service,omitempty"`
 }
 
 // Backend is an adapter's name and its settings, a JSON object that the adapter's own schema has accepted.
@@ -269,7 +272,8 @@ type Limits struct {
 	RequestsPerMinute int      `json:"requests_per_minute,omitempty"` // per backend; 0: no limit
 	Timeout           Duration `json:"timeout"`                       // of one call
 	Retries           int      `json:"retries"`
-	Calls             int      `json:"calls,omitempty"` // the most calls that may be made; 0: no limit
+	TokensPerMinute   int      `json:"tokens_per_minute,omitempty"` // per backend; 0: no limit
+	Budget            Spending `json:"budget,omitzero"`             // of the whole execution
 }
 
 // Duration is a time span written as Go writes it: "60s".

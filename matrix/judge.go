@@ -139,6 +139,7 @@ type Judgement struct {
 	At                string     `json:"at,omitempty"`         // volatile
 	LatencyMS         int64      `json:"latency_ms,omitempty"` // volatile; wire time
 	Attempts          int        `json:"attempts,omitempty"`   // volatile
+	Asked             []Asked    `json:"asked,omitempty"`      // volatile; absent: Attempts calls of the judge, with Usage
 }
 
 // texts calls visit for every text of the judgement.
@@ -162,7 +163,7 @@ func (j *Judgement) texts(visit func(*Text) error) error {
 
 // stable is the judgement without what is volatile.
 func (j Judgement) stable() Judgement {
-	j.At, j.LatencyMS, j.RequestID, j.Attempts = "", 0, "", 0
+	j.At, j.LatencyMS, j.RequestID, j.Attempts, j.Asked = "", 0, "", 0, nil
 	return j
 }
 

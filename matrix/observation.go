@@ -3,6 +3,7 @@ package matrix
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Observations is everything that was recorded from outside for one case. Nothing here is recomputed; everything else is
@@ -81,6 +82,7 @@ type Retrieval struct {
 	Cell           CellID     `json:"cell"`
 	Query          string     `json:"query"`           // the question as typed
 	QueryEffective string     `json:"query_effective"` // as the store received it
+	By             string     `json:"by,omitempty"`    // ByService; else Culprit made it from the backends
 	Mode           string     `json:"mode"`
 	K              int        `json:"k"`
 	Depth          int        `json:"depth"`
@@ -104,6 +106,8 @@ type Retrieval struct {
 	Error          *CallError `json:"error,omitempty"`
 	At             string     `json:"at,omitempty"`         // volatile
 	LatencyMS      int64      `json:"latency_ms,omitempty"` // volatile
+	SameAs         string     `json:"same_as,omitempty"`    // volatile; an identical request was made once, under this call key, maybe of another case
+	Asked          []Asked    `json:"asked,omitempty"`      // volatile; absent: one search
 }
 
 // NamedHit is one item's own place in the full ranking, however deep. Score is nil where the search cannot score the item at
@@ -178,12 +182,29 @@ type Usage struct {
 	ReasoningTokens   *int `json:"reasoning_tokens,omitempty"` // of OutputTokens
 }
 
+// Who made a retrieval or a trial, where it was not Culprit from the experiment's backends.
+const (
+	ByService = "service"     // the user's own service
+	ByTap     = "service/tap" // the service, with another context put into its prompt on the way to its model
+)
+
+// What a service may not tell of a trial.
+const (
+	PackedUnobserved = "packed"
+	PromptUnobserved = "prompt"
+)
+
+// Unseen reports whether a boundary of the trial was not observed.
+func (t *Trial) Unseen(boundary string) bool { return slices.Contains(t.Unobserved, boundary) }
+
 // Trial is one repetition of a cell that generates, with what was observed from assembly on.
 type Trial struct {
 	CallKey           string          `json:"call_key"`
 	Cell              CellID          `json:"cell"`
-	Rep               int             `json:"rep"`                 // from 1
-	Retrieval         string          `json:"retrieval,omitempty"` // call key of the retrieval that its context came from
+	Rep               int             `json:"rep"`                  // from 1
+	By                string          `json:"by,omitempty"`         // By…; "": Culprit, from the experiment's backends
+	Unobserved        []string        `json:"unobserved,omitempty"` // boundaries that a service does not tell: …Unobserved
+	Retrieval         string          `json:"retrieval,omitempty"`  // call key of the retrieval that its context came from
 	Packed            []Packed        `json:"packed"`
 	Dropped           []Dropped       `json:"dropped,omitempty"`
 	Prompt            []PromptMessage `json:"prompt,omitempty"`
@@ -198,7 +219,7 @@ type Trial struct {
 	Seed              int64           `json:"seed"`
 	Usage             Usage           `json:"usage,omitzero"`
 	// Notes are what was asked for and not sent, or not granted. Metadata is what else the provider says of who answered; what is
-	// volatile in it is named by VolatileMetadata. Outside: it was asked of a model that does not run in this process.
+	// volatile in it is left out of the digest. Outside: it was asked of a model that does not run in this process.
 	Notes      []string          `json:"notes,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	Outside    bool              `json:"outside,omitempty"`
@@ -212,6 +233,7 @@ type Trial struct {
 	At         string            `json:"at,omitempty"`         // volatile
 	LatencyMS  int64             `json:"latency_ms,omitempty"` // volatile; wire time
 	Attempts   int               `json:"attempts,omitempty"`   // volatile
+	Untold     int               `json:"untold,omitempty"`     // volatile; tries that may have to be paid for, and whose tokens are not known
 }
 
 // StoreFacts is what the store checks saw, for one case.
@@ -391,6 +413,7 @@ type RerankControl struct {
 	// EndUnread: the gold item scores the same with the query appended to it, so its end is not read.
 	EndUnread bool       `json:"end_unread,omitempty"`
 	Error     *CallError `json:"error,omitempty"`
+	Asked     []Asked    `json:"asked,omitempty"` // volatile
 }
 
 // Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.
@@ -454,14 +477,19 @@ func visitText(t *Text, visit func(*Text) error) error {
 // and attempt counts they had.
 func (o *Observations) Digest() (string, error) {
 	stable := Observations{Store: o.Store}
+	if c := o.Store.RerankControl; c != nil {
+		control := *c
+		control.Asked = nil
+		stable.Store.RerankControl = &control
+	}
 	for _, r := range o.Retrievals {
-		r.At, r.LatencyMS = "", 0
+		r.At, r.LatencyMS, r.SameAs, r.Asked = "", 0, "", nil
 		stable.Retrievals = append(stable.Retrievals, r)
 	}
 	first := map[string]string{}
 	for _, t := range o.Trials {
 		t.Metadata = t.stableMetadata(first)
-		t.At, t.LatencyMS, t.RequestID, t.Attempts = "", 0, "", 0
+		t.At, t.LatencyMS, t.RequestID, t.Attempts, t.Untold = "", 0, "", 0, 0
 		stable.Trials = append(stable.Trials, t)
 	}
 	for _, j := range o.Judgements {

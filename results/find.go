@@ -185,7 +185,7 @@ func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
 			s.Setup.Local = b.Pins.Generator.Local
 			s.Setup.JudgeLocal = b.Pins.Judge != nil && b.Pins.Judge.Local
 		}
-		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Observations, dir))
+		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, dir))
 	}
 	s.Bundles, s.Rebuilt = filepath.Join(out, string(id)), true
 	s.Total()

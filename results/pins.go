@@ -165,6 +165,7 @@ func ResolvedExperiment(e *matrix.Experiment) ([]byte, error) {
 func experimentDigest(e *matrix.Experiment) (string, error) {
 	same := *e
 	same.Limits.Concurrency, same.Limits.RequestsPerMinute, same.Limits.Timeout, same.Limits.Retries = 0, 0, 0, 0
+	same.Limits.TokensPerMinute, same.Prices = 0, matrix.Prices{}
 	data, err := ResolvedExperiment(&same)
 	if err != nil {
 		return "", err

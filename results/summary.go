@@ -30,6 +30,7 @@ type Summary struct {
 	Metrics     map[string]Mean    `json:"metrics"` // of the production ranking: hit@k, complete@k, precision@k, ndcg@k and mrr
 	Answers     AnswerTotals       `json:"answers"`
 	Totals      Totals             `json:"totals"`
+	Shared      *Totals            `json:"shared,omitempty"`   // of Totals, the calls that served all cases; not known where Rebuilt
 	Warnings    []string           `json:"warnings,omitempty"` // about the execution as a whole
 	Bundles     string             `json:"bundles,omitempty"`  // the folder that holds them
 	WallMS      int64              `json:"wall_ms"`
@@ -39,10 +40,10 @@ type Summary struct {
 
 // Reasons why an execution ended before its last case.
 const (
-	StoppedInterrupted = "interrupted"  // no new case was started, and those under way were finished
-	StoppedCancelled   = "cancelled"    // the cases under way were given up
-	StoppedLimit       = "limits.calls" // the limit of calls was used up
-	StoppedError       = "error"        // a case could not be run
+	StoppedInterrupted = "interrupted"   // no new case was started, and those under way were finished
+	StoppedCancelled   = "cancelled"     // the cases under way were given up
+	StoppedLimit       = "limits.budget" // the next call might have passed the budget
+	StoppedError       = "error"         // a case could not be run
 )
 
 // Setup is what the cases were run on, for the head of a report.
@@ -55,8 +56,9 @@ type Setup struct {
 	K          int      `json:"k"`
 	Top        int      `json:"top,omitempty"` // what a reranker passes on of the k
 	Budget     string   `json:"budget"`
-	Runs       []string `json:"runs"`  // letters, set by Total
-	Local      bool     `json:"local"` // the generator says that it runs in this process and costs nothing
+	Runs       []string `json:"runs"`               // letters, set by Total
+	Local      bool     `json:"local"`              // the generator says that it runs in this process and costs nothing
+	Currency   string   `json:"currency,omitempty"` // of the cost
 	Judge      string   `json:"judge,omitempty"`
 	JudgeLocal bool     `json:"judge_local,omitempty"` // so does the judge
 }
@@ -101,34 +103,39 @@ type AnswerTotals struct {
 
 // Totals count calls and tokens. A token count is null where no call reported it, and the cost where it is not known.
 type Totals struct {
-	Calls      int    `json:"calls"`  // searches, and generations and judgements with every retry of them; embeddings, reranks and scans are not counted
-	Reused     int    `json:"reused"` // trials served by an identical call
-	Paid       int    `json:"paid"`   // generations and judgements that were asked of a model outside of this process
+	Calls      int    `json:"calls"`  // searches, embeddings, reranks, generations and judgements, with every retry of them; reading the store is none
+	Reused     int    `json:"reused"` // answers of an identical call, which were not asked for again
+	Paid       int    `json:"paid"`   // calls of models outside of this process
 	TokensIn   *int64 `json:"tokens_in"`
 	TokensOut  *int64 `json:"tokens_out"`
-	CostMicro  *int64 `json:"cost_micro"`
+	CostMicro  *int64 `json:"cost_micro"` // in millionths of the currency's unit
 	Generation int    `json:"generations"`
 	Judgements int    `json:"judgements,omitempty"` // asked of the judge
+
+	CostLeast   int64    `json:"cost_micro_at_least,omitempty"` // of the calls whose cost is known
+	CostUnknown []string `json:"cost_unknown,omitempty"`        // the prices that are missing
+	CostUntold  int      `json:"cost_untold,omitempty"`         // calls that may have to be paid for, and whose tokens are not known
 }
 
 // CaseSummary is one case of a summary.
 type CaseSummary struct {
-	ID        string                        `json:"id"`
-	Risk      matrix.Risk                   `json:"risk"`
-	Outcome   verdict.Outcome               `json:"outcome"`
-	Qualifier string                        `json:"qualifier,omitempty"`
-	Summary   string                        `json:"summary"` // one line
-	Defects   []DefectSummary               `json:"defects"`
-	Cells     map[matrix.CellID]CellSummary `json:"cells"`
-	Gold      bool                          `json:"gold"` // the case declares evidence
-	Retrieval RetrievalSummary              `json:"retrieval"`
-	Checks    map[string]matrix.Answer      `json:"checks"`
-	Answer    AnswerTotals                  `json:"answer"`
-	Judged    *verdict.Judged               `json:"judged,omitempty"` // what a model said of the answers
-	Missing   []string                      `json:"missing,omitempty"`
-	Findings  []string                      `json:"findings,omitempty"`
-	Totals    Totals                        `json:"totals"`
-	Bundle    string                        `json:"bundle"`
+	ID            string                        `json:"id"`
+	Risk          matrix.Risk                   `json:"risk"`
+	Outcome       verdict.Outcome               `json:"outcome"`
+	Qualifier     string                        `json:"qualifier,omitempty"`
+	Summary       string                        `json:"summary"` // one line
+	Defects       []DefectSummary               `json:"defects"`
+	Cells         map[matrix.CellID]CellSummary `json:"cells"`
+	Gold          bool                          `json:"gold"` // the case declares evidence
+	Retrieval     RetrievalSummary              `json:"retrieval"`
+	Checks        map[string]matrix.Answer      `json:"checks"`
+	Answer        AnswerTotals                  `json:"answer"`
+	Judged        *verdict.Judged               `json:"judged,omitempty"` // what a model said of the answers
+	Missing       []string                      `json:"missing,omitempty"`
+	Findings      []string                      `json:"findings,omitempty"`
+	NotProduction []string                      `json:"not_production,omitempty"` // parts that were made otherwise than by the user's own service
+	Totals        Totals                        `json:"totals"`
+	Bundle        string                        `json:"bundle"`
 }
 
 // DefectSummary is one defect of a summary.
@@ -169,7 +176,7 @@ type RetrievalSummary struct {
 // caller to say, who has asked it.
 func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 	s := Summary{Schema: SummarySchema, Execution: id, Name: e.Name}
-	s.Setup = Setup{Search: e.Pipeline.Search.Mode, K: e.Pipeline.Search.K, Budget: e.Pipeline.Assemble.Budget.String()}
+	s.Setup = Setup{Search: e.Pipeline.Search.Mode, K: e.Pipeline.Search.K, Budget: e.Pipeline.Assemble.Budget.String(), Currency: e.Currency()}
 	if b := e.Backends.Store; b != nil {
 		s.Setup.Store = b.Adapter
 	}
@@ -177,6 +184,9 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 		if s.Setup.Generator = modelOf(b); s.Setup.Generator == "" {
 			s.Setup.Generator = b.Adapter
 		}
+	}
+	if b := e.Backends.Pipeline; b != nil {
+		s.Setup.Generator = "your service"
 	}
 	if b := e.Backends.Reranker; b != nil && e.Pipeline.Rerank != nil {
 		if s.Setup.Reranker = modelOf(b); s.Setup.Reranker == "" {
@@ -192,13 +202,21 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 	return s
 }
 
+// Share sets what was asked for all cases together.
+func (s *Summary) Share(e *matrix.Experiment, asked []matrix.Asked) {
+	if len(asked) > 0 {
+		shared := totalsOf(e, asked)
+		s.Shared = &shared
+	}
+}
+
 // Summarise makes the summary of one case of its verdict and the recorded trials. Bundle is the path of its bundle.
-func Summarise(e verdict.Evaluation, o *matrix.Observations, bundle string) CaseSummary {
+func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observations, bundle string) CaseSummary {
 	s := CaseSummary{
 		ID: e.Case, Risk: e.Risk, Outcome: e.Outcome, Qualifier: e.Qualifier, Summary: e.Summary, Bundle: bundle,
-		Missing: e.Missing, Findings: e.Findings, Gold: len(o.Store.Gold) > 0 || len(e.Retrieval.Gold) > 0,
+		Missing: e.Missing, Findings: e.Findings, NotProduction: e.NotProduction, Gold: len(o.Store.Gold) > 0 || len(e.Retrieval.Gold) > 0,
 		Defects: []DefectSummary{}, Cells: map[matrix.CellID]CellSummary{}, Checks: map[string]matrix.Answer{},
-		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Totals: countCalls(o), Retrieval: summariseRetrieval(e.Retrieval),
+		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Totals: totalsOf(x, o.Asked()), Retrieval: summariseRetrieval(e.Retrieval),
 	}
 	for _, d := range e.Defects {
 		s.Defects = append(s.Defects, DefectSummary{Stage: d.Stage, Label: d.Label, Rule: d.Rule, Grade: d.Grade, Evidence: d.Evidence})
@@ -232,46 +250,4 @@ func summariseRetrieval(r verdict.RetrievalResult) RetrievalSummary {
 		}
 	}
 	return s
-}
-
-// countCalls counts what was asked of the store, of the generator and of the judge, from the records alone.
-func countCalls(o *matrix.Observations) Totals {
-	var t Totals
-	for i := range o.Retrievals {
-		if o.Retrievals[i].Status != matrix.StatusNotRun {
-			t.Calls++
-		}
-	}
-	for i := range o.Trials {
-		switch trial := &o.Trials[i]; {
-		case trial.Status == matrix.StatusNotRun || trial.Cached:
-		case trial.SameAs != "":
-			t.Reused++
-		default:
-			t.Generation += max(1, trial.Attempts)
-			t.TokensIn = addTokens(t.TokensIn, trial.Usage.InputTokens)
-			t.TokensOut = addTokens(t.TokensOut, trial.Usage.OutputTokens)
-		}
-	}
-	for i := range o.Judgements {
-		if j := &o.Judgements[i]; j.SameAs == "" && j.Status != matrix.StatusNotRun {
-			t.Judgements += max(1, j.Attempts)
-			t.TokensIn = addTokens(t.TokensIn, j.Usage.InputTokens)
-			t.TokensOut = addTokens(t.TokensOut, j.Usage.OutputTokens)
-		}
-	}
-	t.Calls += t.Generation + t.Judgements
-	return t
-}
-
-func addTokens(sum *int64, n *int) *int64 {
-	if n == nil {
-		return sum
-	}
-	var total int64
-	if sum != nil {
-		total = *sum
-	}
-	total += int64(*n)
-	return &total
 }

@@ -176,13 +176,14 @@ func TestPinsExperiment(t *testing.T) {
 		"requests_per_minute": func(l *matrix.Limits) { l.RequestsPerMinute = 7 },
 		"timeout":             func(l *matrix.Limits) { l.Timeout = 7 },
 		"retries":             func(l *matrix.Limits) { l.Retries = 7 },
+		"tokens_per_minute":   func(l *matrix.Limits) { l.TokensPerMinute = 7 },
 	} {
 		if of(func(e *matrix.Experiment) { change(&e.Limits) }) != plain {
 			t.Errorf("limits.%s changes what the experiment is", name)
 		}
 	}
 	for name, change := range map[string]func(e *matrix.Experiment){
-		"limits.calls":      func(e *matrix.Experiment) { e.Limits.Calls = 7 }, // some are not made
+		"limits.budget":     func(e *matrix.Experiment) { e.Limits.Budget.Calls = 7 }, // some are not made
 		"pipeline.search.k": func(e *matrix.Experiment) { e.Pipeline.Search.K = 7 },
 		"runs.repeats":      func(e *matrix.Experiment) { e.Runs.Repeats = 7 },
 	} {
@@ -234,7 +235,7 @@ func TestSummarise(t *testing.T) {
 	b.Evaluation.Retrieval.Metrics = []verdict.Metric{{Name: "recall@2", Value: "0.333333"}, {Name: "rr", Value: "0.500000"}, {Name: "ndcg@10", Value: "NaN"}}
 	b.Evaluation.Cells = []verdict.CellResult{{Cell: "A", Planned: 7, Scored: 3, Pass: 1, Unscored: 1, Failed: 1, NotRun: 2, Wilson95: []string{"0.06", "0.79"}}}
 	b.Evaluation.Checks = []verdict.Check{{Name: "corpus_hit", Result: matrix.Yes}}
-	s := Summarise(b.Evaluation, &b.Observations, "x.bundle")
+	s := Summarise(b.Evaluation, &b.Experiment, &b.Observations, "x.bundle")
 	if s.Totals.Calls != 1+3+2+1 || s.Totals.Reused != 1 || *s.Totals.TokensIn != 15 || s.Totals.TokensOut != nil {
 		t.Errorf("totals %+v", s.Totals)
 	}
@@ -255,12 +256,19 @@ func TestTotalsOfJudgements(t *testing.T) {
 		{Status: matrix.StatusError, Attempts: 1},
 		{Status: matrix.StatusNotRun},
 	}}
-	c := Summarise(verdict.Evaluation{Case: "a", Judged: &verdict.Judged{Judgements: 4}}, &o, "x.bundle")
+	judged := func(adapter string) *matrix.Experiment {
+		return &matrix.Experiment{Backends: matrix.Backends{Judge: &matrix.Backend{Adapter: adapter}}, Judge: &matrix.Judge{Claims: true}}
+	}
+	c := Summarise(verdict.Evaluation{Case: "a", Judged: &verdict.Judged{Judgements: 4}}, judged("embedded"), &o, "x.bundle")
 	if c.Totals.Judgements != 3 || c.Totals.Calls != 3 || *c.Totals.TokensIn != 10 || *c.Totals.TokensOut != 3 || c.Judged == nil {
 		t.Errorf("totals %+v, judged %v", c.Totals, c.Judged)
 	}
 	for _, local := range []bool{true, false} {
-		s := Summary{Setup: Setup{Local: true, JudgeLocal: local}, Cases: []CaseSummary{c}}
+		e := judged("paid")
+		if local {
+			e = judged("embedded")
+		}
+		s := Summary{Cases: []CaseSummary{Summarise(verdict.Evaluation{Case: "a"}, e, &o, "x.bundle")}}
 		s.Total()
 		if want := map[bool]int{true: 0, false: 3}[local]; s.Totals.Paid != want || (s.Totals.CostMicro == nil) == local {
 			t.Errorf("judge local %t: want %d paid, got %+v", local, want, s.Totals)
@@ -303,7 +311,7 @@ func TestTotal(t *testing.T) {
 	if s.Setup.Generation != "deterministic" || strings.Join(s.Setup.Runs, "") != "AC" {
 		t.Errorf("setup %+v", s.Setup)
 	}
-	s.Setup.Local = false
+	s.Cases[0].Totals.Paid, s.Cases[1].Totals.Paid, s.Cases[1].Totals.CostUnknown = 3, 2, []string{"prices.generator is not set"}
 	s.Cases[0].Cells = map[matrix.CellID]CellSummary{"B": {Trials: 2, Scored: 2}}
 	s.Total()
 	if s.Totals.Paid != 5 || s.Totals.CostMicro != nil || s.Setup.Generation != "mixed" {
@@ -354,7 +362,7 @@ func TestSummaryJSON(t *testing.T) {
 	b := testBundle(t, "long-haul", 3)
 	s := NewSummary("20261129T200000Z-k3f9qa", &b.Experiment)
 	s.Setup.Local = true
-	s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Observations, "out/long-haul.bundle"))
+	s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, "out/long-haul.bundle"))
 	s.WallMS = 212
 	s.Total()
 	got, err := json.MarshalIndent(s, "", " ")
@@ -390,7 +398,7 @@ func TestReadSummary(t *testing.T) {
 	}
 	want := NewSummary(e.ID(), &b.Experiment)
 	want.Setup.Local = true
-	want.Cases = append(want.Cases, Summarise(b.Evaluation, &b.Observations, path))
+	want.Cases = append(want.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, path))
 	want.Total()
 	rebuilt, err := ReadSummary(e.out, e.ID())
 	if err != nil || !rebuilt.Rebuilt {

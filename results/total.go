@@ -24,15 +24,10 @@ func (s *Summary) Total() {
 		s.Answers.add(c.Answer)
 		s.Totals.add(c.Totals)
 	}
-	if !s.Setup.Local {
-		s.Totals.Paid = s.Totals.Generation
+	if s.Shared != nil {
+		s.Totals.add(*s.Shared)
 	}
-	if !s.Setup.JudgeLocal {
-		s.Totals.Paid += s.Totals.Judgements
-	}
-	if s.Totals.CostMicro = nil; s.Totals.Paid == 0 {
-		s.Totals.CostMicro = new(int64)
-	}
+	s.Totals.settle()
 	s.ByStage = s.byStage()
 	s.Recall, s.RecallCases = s.meanRecall()
 	s.Metrics = s.meanMetrics()
@@ -80,26 +75,6 @@ func (a *AnswerTotals) add(b AnswerTotals) {
 	a.Copied += b.Copied
 	a.Correct += b.Correct
 	a.CopiedCorrect += b.CopiedCorrect
-}
-
-func (t *Totals) add(c Totals) {
-	t.Calls += c.Calls
-	t.Reused += c.Reused
-	t.Generation += c.Generation
-	t.Judgements += c.Judgements
-	t.TokensIn = addCount(t.TokensIn, c.TokensIn)
-	t.TokensOut = addCount(t.TokensOut, c.TokensOut)
-}
-
-func addCount(a, b *int64) *int64 {
-	if a == nil || b == nil {
-		if a == nil {
-			return b
-		}
-		return a
-	}
-	sum := *a + *b
-	return &sum
 }
 
 func (s *Summary) byStage() []StageCount {

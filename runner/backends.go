@@ -7,9 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
@@ -22,28 +19,41 @@ type backends struct {
 	embedder  adapters.Embedder // nil where the experiment names none
 	generator adapters.Generator
 	reranker  adapters.Reranker // nil where the experiment names none
+	pipeline  adapters.Pipeline // nil where Culprit composes the pipeline itself
 	judge     *oneJudge         // nil where nothing is asked of one
 
 	storeInfo     adapters.StoreInfo
 	embedderInfo  adapters.EmbedderInfo
 	generatorInfo adapters.GeneratorInfo
 	rerankerInfo  adapters.RerankerInfo
+	pipelineInfo  adapters.PipelineInfo
 	judgeInfo     adapters.GeneratorInfo
+
+	ledger *ledger
 }
 
 // open opens every backend that the experiment names and asks each what it is; with searchOnly those that a search needs. On an
 // error everything that was opened is closed again.
 func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool) (_ *backends, err error) {
-	b := &backends{}
+	ledger, err := newLedger(&l.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	b := &backends{ledger: ledger}
 	defer func() {
+		if over := ledger.overBudget(err); over != nil {
+			err = fmt.Errorf("embedding the documents for the store: %w", over)
+		}
 		if err != nil {
 			err = o.Secrets.Redactor().Error(errors.Join(err, b.Close()))
 		}
 	}()
 	e := &l.Experiment
 	config := func(backend *matrix.Backend) adapters.Config { return config(backend, l, o) }
-	policy := func(l matrix.Limits, adapter string) adapters.Policy { return policy(l, adapter, o.Secrets.Redactor()) }
-	if b.embedder, err = OpenEmbedder(ctx, l, o); err != nil {
+	policy := func(role string, backend *matrix.Backend) adapters.Policy {
+		return ledger.policy(role, backend, o.Secrets.Redactor())
+	}
+	if b.embedder, err = openEmbedder(ctx, l, o, ledger); err != nil {
 		return nil, err
 	}
 	if b.embedder != nil {
@@ -58,7 +68,7 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 	if err != nil {
 		return nil, err
 	}
-	b.store = adapters.WrapStore(store, policy(e.Limits, spec.Adapter))
+	b.store = adapters.WrapStore(store, policy(matrix.RoleStore, spec))
 	if mode, modes := e.Pipeline.Search.Mode, store.Capabilities().Modes; len(modes) > 0 && !slices.Contains(modes, mode) {
 		return nil, &adapters.Error{Adapter: spec.Adapter, Op: "open", Kind: adapters.KindInvalid, Err: fmt.Errorf(
 			"pipeline.search.mode is %q, and the store is set up for %s: change the mode, or say in backends.store how to search by it", mode, strings.Join(modes, ", "))}
@@ -69,14 +79,18 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 	if searchOnly {
 		return b, nil
 	}
-	spec = e.Backends.Generator
-	generator, err := o.Registry.Generator(ctx, spec.Adapter, config(spec))
-	if err != nil {
-		return nil, err
+	if spec := e.Backends.Generator; spec != nil {
+		generator, err := o.Registry.Generator(ctx, spec.Adapter, config(spec))
+		if err != nil {
+			return nil, err
+		}
+		b.generator = adapters.WrapGenerator(generator, policy(matrix.RoleGenerator, spec))
+		if b.generatorInfo, err = b.generator.Describe(ctx); err != nil {
+			return nil, fmt.Errorf("asking the generator what it is: %w", err)
+		}
 	}
-	b.generator = adapters.WrapGenerator(generator, policy(e.Limits, spec.Adapter))
-	if b.generatorInfo, err = b.generator.Describe(ctx); err != nil {
-		return nil, fmt.Errorf("asking the generator what it is: %w", err)
+	if err := b.openPipeline(ctx, e, o, config, policy); err != nil {
+		return nil, err
 	}
 	if err := checkForm(e, b.generatorInfo); err != nil {
 		return nil, err
@@ -86,12 +100,12 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 		if err != nil {
 			return nil, err
 		}
-		b.reranker = adapters.WrapReranker(reranker, policy(e.Limits, spec.Adapter))
+		b.reranker = adapters.WrapReranker(reranker, policy(matrix.RoleReranker, spec))
 		if b.rerankerInfo, err = b.reranker.Describe(ctx); err != nil {
 			return nil, fmt.Errorf("asking the reranker what it is: %w", err)
 		}
 	}
-	if b.judge, b.judgeInfo, err = openJudge(ctx, l, o); err != nil {
+	if b.judge, b.judgeInfo, err = openJudge(ctx, l, o, ledger); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -103,6 +117,14 @@ func config(backend *matrix.Backend, l *experiments.Loaded, o Options) adapters.
 
 // OpenEmbedder opens the embedder of an experiment as a run does, with its limits; nil where it names none.
 func OpenEmbedder(ctx context.Context, l *experiments.Loaded, o Options) (adapters.Embedder, error) {
+	ledger, err := newLedger(&l.Experiment)
+	if err != nil {
+		return nil, err
+	}
+	return openEmbedder(ctx, l, o, ledger)
+}
+
+func openEmbedder(ctx context.Context, l *experiments.Loaded, o Options, ledger *ledger) (adapters.Embedder, error) {
 	spec := l.Experiment.Backends.Embedder
 	if spec == nil {
 		return nil, nil
@@ -111,16 +133,7 @@ func OpenEmbedder(ctx context.Context, l *experiments.Loaded, o Options) (adapte
 	if err != nil {
 		return nil, err
 	}
-	return adapters.WrapEmbedder(embedder, policy(l.Experiment.Limits, spec.Adapter, o.Secrets.Redactor())), nil
-}
-
-// policy turns the experiment's limits into a fresh policy: each backend has a rate and slots of its own.
-func policy(l matrix.Limits, adapter string, redact *adapters.Redactor) adapters.Policy {
-	p := adapters.Policy{Name: adapter, Redact: redact, Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency), OnAttempt: attempt}
-	if l.RequestsPerMinute > 0 {
-		p.Limiter = rate.NewLimiter(rate.Limit(float64(l.RequestsPerMinute)/60), 1)
-	}
-	return p
+	return adapters.WrapEmbedder(embedder, ledger.policy(matrix.RoleEmbedder, spec, o.Secrets.Redactor())), nil
 }
 
 // Close closes what was opened.
@@ -137,6 +150,9 @@ func (b *backends) Close() error {
 	}
 	if b.reranker != nil {
 		errs = append(errs, b.reranker.Close())
+	}
+	if b.pipeline != nil {
+		errs = append(errs, b.pipeline.Close())
 	}
 	if b.judge != nil {
 		errs = append(errs, b.judge.Close())

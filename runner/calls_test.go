@@ -227,7 +227,7 @@ func TestWordIsHeld(t *testing.T) {
 func TestSweepHasOneBudget(t *testing.T) {
 	t.Parallel()
 	registry, _ := watched(t, nil)
-	loaded := written(t, fees+"\nlimits: {calls: 9, concurrency: 1}\n")
+	loaded := written(t, fees+"\nlimits: {budget: {calls: 9}, concurrency: 1}\n")
 	_, err := runner.Sweep(t.Context(), loaded, runner.Options{Registry: registry, CacheDir: t.TempDir()}, runner.Grid{K: []int{1, 2, 3}, Budgets: []matrix.Budget{{}}})
 	if !errors.Is(err, runner.ErrBudget) {
 		t.Errorf("want the budget used up, got %v", err)
@@ -352,13 +352,13 @@ cases:
 	}
 }
 
-// TestBudgetOfCalls: nothing is asked beyond limits.calls, and finished cases are kept.
+// TestBudgetOfCalls: nothing is asked beyond limits.budget.calls, and finished cases are kept.
 func TestBudgetOfCalls(t *testing.T) {
 	t.Parallel()
 	registry, asked := watched(t, nil)
-	loaded := written(t, fees+"\nlimits: {calls: 3, concurrency: 1}\n")
+	loaded := written(t, fees+"\nlimits: {budget: {calls: 3}, concurrency: 1}\n")
 	_, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "limits.calls is 3") {
+	if err == nil || !strings.Contains(err.Error(), "limits.budget.calls is 3") {
 		t.Errorf("want the limit named, got %v", err)
 	}
 	if n := len(asked.prompts) + len(asked.searches); n > 3 {

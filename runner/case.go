@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
@@ -29,17 +28,12 @@ type caseRun struct {
 	queryTemplate *matrix.Template // nil: the question is searched for as it is typed
 	prompter      *matrix.Prompter
 
-	vectors  map[string]queryVector
 	calls    map[string]matrix.Call
 	inputs   []string // input digest of each trial
 	controls int      // calls of the rerank control so far
 	unranked bool     // the reranker is not asked
 	before   seen     // calls of the same case that were made already
-}
-
-type queryVector struct {
-	vector []float32
-	model  string
+	service  service  // what the user's own pipeline has told so far
 }
 
 // seen is what was observed of a case under a smaller plan; its calls are not made again.
@@ -91,7 +85,7 @@ func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan
 
 // newCase begins the work on one case with what is known of the store as a whole.
 func (s *session) newCase(c *matrix.Case, plan *matrix.Plan, recorder Recorder, before *matrix.Observations) (*caseRun, error) {
-	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, before: seen{before}, vectors: map[string]queryVector{}, calls: map[string]matrix.Call{}}
+	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, before: seen{before}, calls: map[string]matrix.Call{}}
 	if err := r.templates(); err != nil {
 		return nil, err
 	}
@@ -114,7 +108,7 @@ func (r *caseRun) retrieveAll(ctx context.Context) (err error) {
 	} else if r.obs.Store.Embed, err = r.forCase(ctx, r.identity, r.obs.Store.Gold); err != nil {
 		return err
 	}
-	production, err := r.retrieve(ctx, r.production())
+	production, err := r.retrieveProduction(ctx)
 	if err != nil {
 		return err
 	}
@@ -158,35 +152,16 @@ type begun struct {
 	call    matrix.Call
 	durable bool
 	tries   int // announced so far; the wrappers tell of tries one after the other, on the caller's goroutine
+	asked   []matrix.Asked
 }
 
 type begunKey struct{}
 
 // begin prepares a call. Nothing is written yet: its intent is, just before the first try. The context carries the call to
 // the wrappers, which announce each try through it.
-func (r *caseRun) begin(ctx context.Context, call matrix.Call, key string, durable bool) (context.Context, *begun, error) {
-	if err := r.spend(); err != nil {
-		return nil, nil, err
-	}
+func (r *caseRun) begin(ctx context.Context, call matrix.Call, key string, durable bool) (context.Context, *begun) {
 	b := &begun{run: r, key: key, call: call, durable: durable}
-	return context.WithValue(ctx, begunKey{}, b), b, nil
-}
-
-// attempt journals the tries of a call: the intent before each, and the outcome of each that is followed by another.
-func attempt(ctx context.Context, a adapters.Attempt) error {
-	b, ok := ctx.Value(begunKey{}).(*begun)
-	switch {
-	case !ok:
-		return nil
-	case !a.Done && (b.tries == 0 || a.Number > 1):
-		b.tries++
-		return b.run.recorder.Intent(results.Intent{CallKey: b.key, Call: b.call, Attempt: b.tries, Durable: b.durable})
-	case a.Done && a.Again:
-		return b.run.recorder.Outcome(results.Outcome{
-			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: callError(a.Err), LatencyMS: a.Took.Milliseconds(), Durable: b.durable,
-		})
-	}
-	return nil
+	return context.WithValue(ctx, begunKey{}, b), b
 }
 
 // end writes the outcome of the last try.

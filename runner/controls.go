@@ -115,11 +115,13 @@ func (r *caseRun) rerankScores(ctx context.Context, query string, documents []st
 	if err != nil {
 		return nil, err
 	}
-	callCtx, journal, err := r.begin(ctx, call, key, !r.rerankerInfo.Local)
-	if err != nil {
+	callCtx, journal := r.begin(ctx, call, key, !r.rerankerInfo.Local)
+	response, failure := r.reranker.Rerank(callCtx, adapters.RerankRequest{Query: query, Documents: documents})
+	if err := r.ledger.overBudget(failure); err != nil {
 		return nil, &workError{err}
 	}
-	response, failure := r.reranker.Rerank(callCtx, adapters.RerankRequest{Query: query, Documents: documents})
+	control := r.obs.Store.RerankControl
+	control.Asked = matrix.AddAsked(control.Asked, journal.asked...)
 	outcome := results.Outcome{Status: matrix.StatusOK}
 	if failure != nil {
 		outcome.Status, outcome.Error = matrix.StatusError, callError(failure)

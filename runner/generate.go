@@ -21,13 +21,16 @@ const maxAnswer = 1 << 20
 // trials runs every cell that generates. Contexts are built first, so that identical requests to a deterministic generator
 // are seen before any is made; then the calls run side by side, and each writes its own place of the plan's order.
 func (r *caseRun) trials(ctx context.Context) error {
-	production, dropped := r.assemble(&r.obs.Retrievals[0])
+	production, dropped, err := r.productionContext(ctx)
+	if err != nil {
+		return err
+	}
 	var todo []int
 	first := map[string]string{} // input digest → call key of the trial that makes the call
 	copies := map[int]int{}
 	for _, cell := range r.plan.Cells {
 		packed, irrelevant, reason := r.context(cell, production)
-		if r.obs.Retrievals[0].Status != matrix.StatusOK {
+		if r.obs.Retrievals[0].Status != matrix.StatusOK && r.pipeline == nil {
 			reason = "the search of C failed"
 		}
 		for rep := 1; rep <= cell.Repeats; rep++ {
@@ -37,6 +40,11 @@ func (r *caseRun) trials(ctx context.Context) error {
 			}
 			if cell.Cell == matrix.CellA {
 				t.Dropped = dropped
+			}
+			if known := r.service.first; known != nil && cell.Cell == matrix.CellA && rep == 1 {
+				r.obs.Trials, r.inputs = append(r.obs.Trials, *known), append(r.inputs, r.service.input)
+				first[r.service.input] = known.CallKey
+				continue
 			}
 			if reason != "" {
 				t.Status, t.Reason, t.Packed = matrix.StatusNotRun, reason, []matrix.Packed{}
@@ -56,7 +64,7 @@ func (r *caseRun) trials(ctx context.Context) error {
 				known := r.before.trial(t.CallKey)
 				copyAnswer(&r.obs.Trials[i], known)
 				kept := &r.obs.Trials[i]
-				kept.RequestID, kept.At, kept.LatencyMS, kept.Attempts = known.RequestID, known.At, known.LatencyMS, known.Attempts
+				kept.RequestID, kept.At, kept.LatencyMS, kept.Attempts, kept.Untold = known.RequestID, known.At, known.LatencyMS, known.Attempts, known.Untold
 			default:
 				first[r.inputs[i]] = t.CallKey
 				todo = append(todo, i)
@@ -97,6 +105,9 @@ func (r *caseRun) byKey(key string) int {
 
 // prepare renders the prompt, names the call, and serves the answer from production's cache where that would.
 func (r *caseRun) prepare(t *matrix.Trial) error {
+	if r.serves(t.Cell) {
+		return r.prepareService(t)
+	}
 	call := matrix.Call{
 		Case: r.plan.CaseDigest, Cell: t.Cell, Step: "generate", Rep: t.Rep,
 		Provider: r.experiment.Backends.Generator.Adapter, Model: r.generatorInfo.Model, Params: r.plan.Cells[0].Settings,
@@ -140,14 +151,14 @@ func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
-	if r.keyOff.seen() {
-		t.Status, t.Reason = matrix.StatusNotRun, keyRefused
+	if r.serves(t.Cell) {
+		return r.serve(ctx, t)
+	}
+	if reason := r.keyOff.reason(); reason != "" {
+		t.Status, t.Reason = matrix.StatusNotRun, reason
 		return nil
 	}
-	callCtx, journal, err := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
-	if err != nil {
-		return err
-	}
+	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
 	g := r.experiment.Pipeline.Generate
 	req := adapters.GenerateRequest{MaxTokens: g.MaxTokens, Stop: g.Stop, Seed: &t.Seed}
 	temperature := g.Temperature.Float()
@@ -165,7 +176,10 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	t.Attempts, t.Outside = journal.tries, !r.generatorInfo.Local
+	if err := r.ledger.overBudget(failure); err != nil {
+		return err
+	}
+	t.Attempts, t.Untold, t.Outside = journal.tries, untold(journal.asked), !r.generatorInfo.Local
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
 		r.refusedKey(failure)
@@ -174,6 +188,14 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 	}
 	r.progress.generated()
 	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(response.Text), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
+}
+
+func untold(asked []matrix.Asked) int {
+	n := 0
+	for i := range asked {
+		n += asked[i].Untold
+	}
+	return n
 }
 
 // record copies a response into the trial.

@@ -44,8 +44,8 @@ func (s *session) identify(ctx context.Context, p *presence) (*identity, error) 
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if errors.Is(err, ErrBudget) {
-		return nil, err
+	if over := s.ledger.overBudget(err); over != nil {
+		return nil, over
 	}
 	if err != nil {
 		id.facts.Error = callError(err)
@@ -92,8 +92,8 @@ func (s *session) forCase(ctx context.Context, id *identity, gold []matrix.GoldF
 	}
 	extra, _, err := s.compare(ctx, more, id.fresh)
 	if err != nil {
-		if ctx.Err() != nil || errors.Is(err, ErrBudget) {
-			return nil, errors.Join(ctx.Err(), err)
+		if over := s.ledger.overBudget(err); ctx.Err() != nil || over != nil {
+			return nil, errors.Join(ctx.Err(), over)
 		}
 		facts.Error, facts.BehaviourObserved = callError(err), false
 		return &facts, nil
@@ -202,14 +202,6 @@ func (s *session) compare(ctx context.Context, ids []string, drawn *fresh) ([]ma
 	return out, mine, nil
 }
 
-// embed embeds stored texts afresh. It counts against the limit of calls like any other call.
-func (s *session) embed(ctx context.Context, texts []string, prefix *string) (adapters.EmbedResponse, error) {
-	if err := s.spend(); err != nil {
-		return adapters.EmbedResponse{}, err
-	}
-	return s.embedder.Embed(ctx, adapters.EmbedRequest{Texts: texts, Purpose: adapters.ForPassage, Prefix: prefix})
-}
-
 // fresh holds one vector for each different text, as the embedder embeds passages now. Texts of nothing but white space, which
 // embedders refuse or give anything for, are not in it.
 type fresh struct {
@@ -230,14 +222,16 @@ func (s *session) embedItems(ctx context.Context, items []adapters.Item) (*fresh
 		}
 	}
 	for some := range slices.Chunk(f.texts, batch) {
-		r, err := s.embed(ctx, some, nil)
+		embedded, _, err := s.embed(ctx, adapters.EmbedRequest{Texts: some, Purpose: adapters.ForPassage})
 		if err != nil {
 			return nil, err
 		}
-		for i, read := range r.Truncated {
-			f.truncated[len(f.vectors)+i] = read
+		for _, e := range embedded {
+			if e.truncated != nil {
+				f.truncated[len(f.vectors)] = *e.truncated
+			}
+			f.vectors = append(f.vectors, e.vector)
 		}
-		f.vectors = append(f.vectors, r.Vectors...)
 	}
 	return f, nil
 }

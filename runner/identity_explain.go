@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -115,12 +116,12 @@ func (s *session) embedTexts(ctx context.Context, texts []string, prefix *string
 		}
 	}
 	for some := range slices.Chunk(once, batch) {
-		r, err := s.embed(ctx, some, prefix)
+		embedded, _, err := s.embed(ctx, adapters.EmbedRequest{Texts: some, Purpose: adapters.ForPassage, Prefix: prefix})
 		if err != nil {
 			return nil, err
 		}
 		for i, t := range some {
-			out[t] = r.Vectors[i]
+			out[t] = embedded[i].vector
 		}
 	}
 	return out, nil
@@ -138,12 +139,12 @@ func (s *session) findOwners(ctx context.Context, open []*suspect) error {
 		if x.v.Shortened > 0 {
 			continue
 		}
-		if err := s.spend(); err != nil {
-			return err
-		}
 		r, err := s.store.Search(ctx, adapters.SearchRequest{Mode: matrix.ModeDense, Vector: x.own, Limit: 3, Exact: s.store.Capabilities().Exact && s.storeInfo.Count <= cheaplyExact})
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if errors.Is(err, ErrBudget) {
+			return err
 		}
 		if err != nil {
 			continue // the question stays open; it is not the store's fault that it cannot be asked this way

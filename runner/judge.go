@@ -18,7 +18,7 @@ import (
 )
 
 // openJudge opens the experiment's judge, a generator under a policy of its own, and asks it what it is; nil where there is none.
-func openJudge(ctx context.Context, l *experiments.Loaded, o Options) (_ *oneJudge, info adapters.GeneratorInfo, err error) {
+func openJudge(ctx context.Context, l *experiments.Loaded, o Options, ledger *ledger) (_ *oneJudge, info adapters.GeneratorInfo, err error) {
 	spec := l.Experiment.Backends.Judge
 	if spec == nil || !l.Experiment.Judge.Asks() {
 		return nil, info, nil
@@ -27,7 +27,7 @@ func openJudge(ctx context.Context, l *experiments.Loaded, o Options) (_ *oneJud
 	if err != nil {
 		return nil, info, fmt.Errorf("backends.judge: %w", err)
 	}
-	judge := adapters.WrapGenerator(opened, policy(l.Experiment.Limits, spec.Adapter, o.Secrets.Redactor()))
+	judge := adapters.WrapGenerator(opened, ledger.policy(matrix.RoleJudge, spec, o.Secrets.Redactor()))
 	if info, err = judge.Describe(ctx); err != nil {
 		return nil, info, errors.Join(fmt.Errorf("asking the judge what it is: %w", err), judge.Close())
 	}
@@ -272,7 +272,7 @@ func (r *caseRun) judgeEach(ctx context.Context, asked []*judging, made map[stri
 		q.judgement.CallKey, q.judgement.Cell, q.judgement.Rep = mine.CallKey, mine.Cell, mine.Rep
 		q.judgement.Claim, q.judgement.Position, q.judgement.Item = mine.Claim, mine.Position, mine.Item
 		q.judgement.SameAs = from.CallKey
-		q.judgement.RequestID, q.judgement.At, q.judgement.LatencyMS, q.judgement.Attempts = "", "", 0, 0
+		q.judgement.RequestID, q.judgement.At, q.judgement.LatencyMS, q.judgement.Attempts, q.judgement.Asked = "", "", 0, 0, nil
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -10,7 +9,7 @@ import (
 	"github.com/culprit-rag/culprit/results"
 )
 
-// askJudge makes one call and records what came back. A failing call is an observation, and so is one for which the limit of calls
+// askJudge makes one call and records what came back. A failing call is an observation, and so is one for which the budget
 // leaves no room: what was answered before it is kept.
 func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	j, settings := &q.judgement, r.experiment.Judge
@@ -18,14 +17,7 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 		j.Status, j.Reason = matrix.StatusNotRun, "the judge refuses: "+*refused
 		return nil
 	}
-	callCtx, journal, err := r.begin(ctx, q.call, j.CallKey, !r.judgeInfo.Local)
-	if errors.Is(err, ErrBudget) {
-		j.Status, j.Reason = matrix.StatusNotRun, err.Error()
-		return nil
-	}
-	if err != nil {
-		return err
-	}
+	callCtx, journal := r.begin(ctx, q.call, j.CallKey, !r.judgeInfo.Local)
 	temperature := settings.Temperature.Float()
 	req := adapters.GenerateRequest{Messages: q.messages, Temperature: &temperature, Seed: &settings.Seed, MaxTokens: settings.MaxTokens}
 	if j.Structured {
@@ -35,6 +27,10 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	response, failure := r.judge.Generate(callCtx, req)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if over := r.ledger.overBudget(failure); over != nil && journal.tries == 0 {
+		j.Status, j.Reason = matrix.StatusNotRun, over.Error()
+		return nil
 	}
 	if failure != nil {
 		j.Status, j.Error = matrix.StatusError, callError(failure)
@@ -46,6 +42,9 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 		}
 	}
 	j.Attempts = journal.tries
+	if len(journal.asked) != 1 || journal.asked[0].Untold > 0 {
+		j.Asked = journal.asked
+	}
 	return journal.end(results.Outcome{Status: j.Status, Error: j.Error, Response: []byte(response.Text), FinishReason: j.FinishReason, LatencyMS: j.LatencyMS})
 }
 
@@ -81,16 +80,17 @@ func (r *caseRun) compareQuestions(ctx context.Context, j *matrix.Judgement) {
 	for _, q := range j.Questions {
 		texts = append(texts, q.Value)
 	}
-	response, err := r.embedder.Embed(ctx, adapters.EmbedRequest{Texts: texts, Purpose: adapters.ForQuery})
+	vectors, reused, err := r.embed(ctx, adapters.EmbedRequest{Texts: texts, Purpose: adapters.ForQuery})
+	noteReused(ctx, reused)
 	if err != nil {
 		j.Status, j.Error = matrix.StatusError, callError(fmt.Errorf("embedding the questions: %w", err))
 		return
 	}
-	if j.EmbedModel = response.ModelReported; j.EmbedModel == "" {
+	if j.EmbedModel = vectors[0].model; j.EmbedModel == "" {
 		j.EmbedModel = r.embedderInfo.Model
 	}
-	for _, v := range response.Vectors[1:] {
-		c := cosine(response.Vectors[0], v)
+	for _, v := range vectors[1:] {
+		c := cosine(vectors[0].vector, v.vector)
 		if c == nil {
 			j.Void, j.Cosines = "a question has no vector that could be compared", nil
 			return

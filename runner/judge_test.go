@@ -351,7 +351,7 @@ func TestJudgeWithinTheLimit(t *testing.T) {
 	least := 1 // calls of the case itself
 	for ; ; least++ {
 		o := runner.Options{Registry: registry(t), Out: t.TempDir(), CacheDir: t.TempDir()}
-		_, err := runner.Run(t.Context(), written(t, fees+fmt.Sprintf("limits: {calls: %d, concurrency: 1}\n", least)), o)
+		_, err := runner.Run(t.Context(), written(t, fees+fmt.Sprintf("limits: {budget: {calls: %d}, concurrency: 1}\n", least)), o)
 		if err == nil {
 			break
 		}
@@ -361,7 +361,7 @@ func TestJudgeWithinTheLimit(t *testing.T) {
 	}
 	const more = 3
 	j := &judge{answer: fair}
-	loaded := written(t, judgedFees(everything)+fmt.Sprintf("limits: {calls: %d, concurrency: 1}\n", least+more))
+	loaded := written(t, judgedFees(everything)+fmt.Sprintf("limits: {budget: {calls: %d}, concurrency: 1}\n", least+more))
 	b := runWith(t, loaded, judgedBy(t, j))["c"]
 	if b.Evaluation.Outcome != verdict.Pass {
 		t.Errorf("outcome %s", b.Evaluation.Outcome)

@@ -71,6 +71,7 @@ func (r *caseRun) countAhead(ctx context.Context, s search, found *matrix.Retrie
 	limit := matrix.NewDecimal(*worst)
 	s.threshold = &limit
 	ahead, err := r.retrieve(ctx, s)
+	found.Asked = matrix.AddAsked(found.AllAsked(), ahead.AllAsked()...)
 	if err != nil || ahead.Status != matrix.StatusOK {
 		return err
 	}

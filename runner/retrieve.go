@@ -78,15 +78,20 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 	if known := r.before.retrieval(out.CallKey); known != nil {
 		return *known, nil
 	}
-	callCtx, journal, err := r.begin(ctx, call, out.CallKey, !r.retrievesLocally(s))
-	if err != nil {
-		return out, err
-	}
+	return r.retrieveOnce(ctx, s, call, out)
+}
+
+// retrieveNow makes a retrieval under its call key.
+func (r *caseRun) retrieveNow(ctx context.Context, s search, call matrix.Call, out matrix.Retrieval) (matrix.Retrieval, error) {
+	callCtx, journal := r.begin(ctx, call, out.CallKey, !r.retrievesLocally(s))
 	out.At = r.stamp()
 	started := time.Now()
 	response, failure := r.ask(callCtx, s, &out)
 	if ctx.Err() != nil {
 		return out, ctx.Err()
+	}
+	if err := r.ledger.overBudget(failure); err != nil {
+		return out, err
 	}
 	out.Status = matrix.StatusOK
 	if failure != nil {
@@ -99,6 +104,9 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 		}
 	}
 	out.LatencyMS = time.Since(started).Milliseconds()
+	if one := []matrix.Asked{{Role: matrix.RoleStore, Calls: 1}}; !slices.Equal(journal.asked, one) {
+		out.Asked = journal.asked
+	}
 	return out, journal.end(results.Outcome{Status: out.Status, Error: out.Error, LatencyMS: out.LatencyMS})
 }
 
@@ -175,23 +183,14 @@ func (r *caseRun) searchAsProduction(ctx context.Context, s search, req adapters
 	return response, len(response.Hits) > k, nil
 }
 
-// queryVector embeds a query once for the case, however many probes use it.
+// queryVector embeds a query, once for all that search for it.
 func (r *caseRun) queryVector(ctx context.Context, s search) ([]float32, string, error) {
-	prefix := r.embedderInfo.QueryPrefix
-	if s.prefix != nil {
-		prefix = *s.prefix
-	}
-	key := s.model + "\x00" + prefix + "\x00" + s.query
-	if v, ok := r.vectors[key]; ok {
-		return v.vector, v.model, nil
-	}
-	response, err := r.embedder.Embed(ctx, adapters.EmbedRequest{Texts: []string{s.query}, Purpose: adapters.ForQuery, Model: s.model, Prefix: s.prefix})
+	embedded, reused, err := r.embed(ctx, adapters.EmbedRequest{Texts: []string{s.query}, Purpose: adapters.ForQuery, Model: s.model, Prefix: s.prefix})
 	if err != nil {
 		return nil, "", fmt.Errorf("embedding the query: %w", err)
 	}
-	v := queryVector{response.Vectors[0], response.ModelReported}
-	r.vectors[key] = v
-	return v.vector, v.model, nil
+	noteReused(ctx, reused)
+	return embedded[0].vector, embedded[0].model, nil
 }
 
 // rerank lets the reranker order what the search passed on.
@@ -208,6 +207,9 @@ func (r *caseRun) rerank(ctx context.Context, out *matrix.Retrieval) error {
 	response, err := r.reranker.Rerank(ctx, adapters.RerankRequest{Query: out.Query, Documents: texts(passed)})
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if over := r.ledger.overBudget(err); over != nil {
+		return over
 	}
 	if err != nil {
 		out.Status, out.Error = matrix.StatusError, callError(fmt.Errorf("reranking: %w", err))
@@ -252,6 +254,11 @@ func texts(hits []matrix.Hit) []string {
 // probes runs the searches of C that remove exactly one thing. They are made only where they decide something.
 func (r *caseRun) probes(ctx context.Context) error {
 	missed := r.goldMissed()
+	if missed && r.obs.Retrievals[0].By != "" {
+		if same, err := r.declaredSearch(ctx); err != nil || !same {
+			return err
+		}
+	}
 	for _, planned := range r.plan.Retrievals[1:] {
 		if planned.Condition == matrix.IfGoldMissed && !missed {
 			continue
@@ -283,6 +290,8 @@ func (r *caseRun) probes(ctx context.Context) error {
 				return err
 			}
 			continue
+		case matrix.ProbeDeclared:
+			continue // made before, where the service searched itself
 		case matrix.ProbeAhead:
 			continue // made by the probe before, which knows the scores
 		case matrix.ControlFilter:

@@ -44,7 +44,7 @@ type session struct {
 	count      counter
 	now        func() time.Time
 	progress   *Progress
-	spent      *atomic.Int64 // calls, over all sessions that share the budget
+	reuse      *reuse // identical calls, over all sessions that share the backends
 
 	deterministic bool
 	observed      matrix.Answer // whether the generator's word holds
@@ -74,7 +74,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
 	summary := results.NewSummary(execution.ID(), s.experiment)
-	summary.Setup.Local, summary.Setup.JudgeLocal = s.generatorInfo.Local, s.judgeInfo.Local
+	summary.Setup.Local, summary.Setup.JudgeLocal = s.generatorInfo.Local && s.pipeline == nil, s.judgeInfo.Local
 	summary.Bundles, summary.Planned = execution.Dir(), len(l.Cases)
 	cases := make([]*results.CaseSummary, len(l.Cases))
 	var runErr error
@@ -88,7 +88,8 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 			summary.Cases = append(summary.Cases, *c)
 		}
 	}
-	summary.Warnings = append(summary.Warnings, s.notes.list...)
+	summary.Warnings = append(append(summary.Warnings, s.notes.list...), s.reuse.ids.warnings()...)
+	summary.Share(s.experiment, s.ledger.shared)
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
 	if runErr != nil && o.ExitCode != nil {
@@ -126,8 +127,8 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	if err != nil {
 		return nil, err
 	}
-	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, spent: new(atomic.Int64), notes: &notes{}, keyOff: &keyOff{}}
-	s.deterministic = b.generatorInfo.Deterministic
+	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), notes: &notes{}, keyOff: &keyOff{}}
+	s.deterministic = b.deterministic()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
@@ -137,6 +138,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	for i := range l.Cases {
 		cases[i] = &l.Cases[i].Case
 	}
+	s.reuse.expect(cases)
 	for _, note := range b.storeInfo.Notes {
 		s.warn(note)
 	}
@@ -333,7 +335,8 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 		return nil, err
 	}
 	s.progress.finished(c.ID)
-	summary := results.Summarise(evaluation, o.observations, path)
+	s.reuse.ids.add(c.ID, o.observations)
+	summary := results.Summarise(evaluation, s.experiment, o.observations, path)
 	return &summary, nil
 }
 
@@ -372,16 +375,4 @@ func (s *session) warn(says string) {
 	s.notes.mu.Lock()
 	defer s.notes.mu.Unlock()
 	s.notes.list = append(s.notes.list, says)
-}
-
-// ErrBudget is returned when the experiment's limit of calls is used up.
-var ErrBudget = errors.New("the limit of calls is used up")
-
-// spend counts one call against the limit before it is made.
-func (s *session) spend() error {
-	n := s.spent.Add(1)
-	if most := s.experiment.Limits.Calls; most > 0 && n > int64(most) {
-		return fmt.Errorf("limits.calls is %d: %w", most, ErrBudget)
-	}
-	return nil
 }

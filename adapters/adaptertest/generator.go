@@ -62,7 +62,7 @@ func generatorMethods() []method[adapters.Generator] {
 
 // steady leaves out of a response what may differ between equal calls.
 func steady(resp adapters.GenerateResponse) adapters.GenerateResponse {
-	resp.WireTime, resp.RequestID, resp.CachedInputTokens = 0, "", nil
+	resp.WireTime, resp.RequestID, resp.CachedInputTokens, resp.Metadata = 0, "", nil, nil
 	return resp
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,10 +20,11 @@ import (
 
 // client is the connection of one backend.
 type client struct {
-	set    *connection
-	api    *openai.Client
-	http   *http.Transport
-	redact *adapters.Redactor
+	set       *connection
+	api       *openai.Client
+	http      *http.Transport
+	redact    *adapters.Redactor // for errors
+	inAnswers *adapters.Redactor
 
 	mu     sync.Mutex
 	ended  context.Context // is done after Close
@@ -60,7 +62,8 @@ func connect(set *connection, cfg adapters.Config) (*client, error) {
 	if err != nil {
 		return nil, errors.New(strings.ReplaceAll(err.Error(), "backends.store.", setting))
 	}
-	c := &client{set: set, http: transport(trust), redact: adapters.NewRedactor(secrets...)}
+	c := &client{set: set, http: transport(trust)}
+	c.guardKeys(secrets)
 	c.ended, c.end = context.WithCancel(context.Background())
 	config := openai.DefaultConfig(key)
 	if set.Azure != nil {
@@ -71,7 +74,7 @@ func connect(set *connection, cfg adapters.Config) (*client, error) {
 		}
 		config.AzureModelMapperFunc = func(string) string { return set.Azure.Deployment }
 	}
-	config.BaseURL, config.OrgID = set.BaseURL, set.Organization
+	config.BaseURL, config.OrgID = set.BaseURL, set.Org
 	config.HTTPClient = &http.Client{
 		Transport:     &wire{next: c.http, headers: headers},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // another address gets no key
@@ -80,14 +83,13 @@ func connect(set *connection, cfg adapters.Config) (*client, error) {
 	return c, nil
 }
 
-// transport keeps as many connections as there are calls at once.
+// transport keeps as many connections as there may be calls at once.
 func transport(trust *tls.Config) *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
-	if trust != nil {
-		t.TLSClientConfig = trust
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, TLSClientConfig: trust, ForceAttemptHTTP2: true,
+		MaxIdleConnsPerHost: 1024, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+		DialContext: (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 	}
-	return t
 }
 
 // Close ends calls under way.
@@ -125,6 +127,9 @@ type exchange struct {
 	took   time.Duration // from the request to the last byte of the answer
 	err    error         // of reading the answer
 }
+
+// whole reports whether all of an answer came.
+func (x *exchange) whole() bool { return x.status != 0 && x.err == nil }
 
 type exchangeKey struct{}
 

@@ -1,10 +1,15 @@
 package openai
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -39,7 +44,8 @@ func (e *embedder) Describe(ctx context.Context) (adapters.EmbedderInfo, error) 
 	return adapters.EmbedderInfo{Adapter: Name, Model: e.set.Model, Dimensions: e.set.Dimensions, QueryPrefix: e.set.QueryPrefix, PassagePrefix: e.set.PassagePrefix}, nil
 }
 
-// Embed makes one call for each batch of texts, one after the other.
+// Embed makes one call for each batch of texts, one after the other. Of another model than its own it makes one more, to see that the
+// vectors are another's.
 func (e *embedder) Embed(ctx context.Context, req adapters.EmbedRequest) (adapters.EmbedResponse, error) {
 	const op = "embed"
 	var none adapters.EmbedResponse
@@ -63,27 +69,62 @@ func (e *embedder) Embed(ctx context.Context, req adapters.EmbedRequest) (adapte
 			return none, invalid(op, "text %d is empty, and no server embeds nothing", i+1)
 		}
 	}
+	model := cmp.Or(req.Model, e.set.Model)
 	out := adapters.EmbedResponse{Vectors: make([][]float32, 0, len(texts))}
-	for len(texts) > 0 {
-		batch := texts[:min(e.set.Batch, len(texts))]
-		texts = texts[len(batch):]
-		if err := e.batch(ctx, op, batch, req.Model, &out); err != nil {
+	for rest := texts; len(rest) > 0; {
+		batch := rest[:min(e.set.Batch, len(rest))]
+		rest = rest[len(batch):]
+		if err := e.batch(ctx, op, batch, model, &out); err != nil {
+			return none, e.ofAnother(op, model, err)
+		}
+	}
+	if model != e.set.Model && len(texts) > 0 {
+		if err := e.isAnother(ctx, op, texts[0], model, &out); err != nil {
 			return none, err
 		}
 	}
 	return out, nil
 }
 
+// ofAnother makes an error of a model that the server does not know one of what this embedder cannot do, where the model is not its own.
+func (e *embedder) ofAnother(op, model string, err error) error {
+	if model != e.set.Model && (errors.Is(err, adapters.ErrNotFound) || errors.Is(err, adapters.ErrInvalid)) {
+		return fail(op, adapters.KindUnsupported, fmt.Errorf("embedding with the model %q: %s", model, err.Error())) // its kind is another
+	}
+	return err
+}
+
+// isAnother holds what came for another model against the embedder's own: there are servers that answer every name with the one model
+// that they have, and say that it was the one that was asked for.
+func (e *embedder) isAnother(ctx context.Context, op, text, model string, got *adapters.EmbedResponse) error {
+	own := adapters.EmbedResponse{}
+	if err := e.batch(ctx, op, []string{text}, e.set.Model, &own); err != nil {
+		return err
+	}
+	if slices.Equal(own.Vectors[0], got.Vectors[0]) {
+		return e.says(op, adapters.KindUnsupported, "asked for the model %q, the server gives the vectors of %q", model, e.set.Model)
+	}
+	return nil
+}
+
 // batch makes one call and adds what it gave.
 func (e *embedder) batch(ctx context.Context, op string, texts []string, model string, out *adapters.EmbedResponse) error {
-	ask := openai.EmbeddingRequestStrings{Input: texts, Model: openai.EmbeddingModel(e.set.Model), EncodingFormat: openai.EmbeddingEncodingFormat(e.set.Encoding), Dimensions: e.set.Dimensions}
-	if model != "" && model != e.set.Model {
-		ask.Model, ask.Dimensions = openai.EmbeddingModel(model), 0 // how many another model has is its own affair
+	ask := openai.EmbeddingRequestStrings{Input: texts, Model: openai.EmbeddingModel(model), EncodingFormat: openai.EmbeddingEncodingFormat(e.set.Encoding)}
+	if model == e.set.Model { // how many another model has is its own affair
+		ask.Dimensions = e.set.Dimensions
 	}
 	x := &exchange{limit: vectorLimit}
 	resp, err := e.api.CreateEmbeddings(context.WithValue(ctx, exchangeKey{}, x), ask)
+	var otherType *json.UnmarshalTypeError
+	if errors.As(err, &otherType) { // it came in the other encoding, and was paid for
+		resp, err = otherEncoding(x.answer, err)
+		note(out, "the server does not send vectors as "+e.set.Encoding)
+	}
 	if err != nil || x.status >= http.StatusMultipleChoices || len(resp.Data) == 0 {
 		return e.failed(ctx, op, x, err)
+	}
+	if holdsNull(x.answer) {
+		return e.says(op, adapters.KindPermanent, "the server sent null in place of a number or a vector, which is no vector")
 	}
 	vectors := make([][]float32, len(texts))
 	for _, d := range resp.Data {
@@ -96,27 +137,69 @@ func (e *embedder) batch(ctx context.Context, op string, texts []string, model s
 		vectors[d.Index] = d.Embedding
 	}
 	for i, v := range vectors {
-		if err := e.fits(v, out); err != nil {
-			return e.says(op, adapters.KindPermanent, "text %d: %v", i+1, err)
+		if err := fits(v, out); err != nil {
+			return e.says(op, adapters.KindPermanent, "text %d of %d: %v", i+1, len(texts), err)
 		}
 		out.Vectors = append(out.Vectors, v)
 	}
-	if resp.Usage.PromptTokens > 0 { // 0 of a text that is not empty is not told
-		n := resp.Usage.PromptTokens
+	if n := resp.Usage.PromptTokens; n > 0 { // 0 of a text that is not empty is not told
 		if out.InputTokens != nil {
 			n += *out.InputTokens
 		}
 		out.InputTokens = &n
 	}
-	out.ModelReported, out.Quota = string(resp.Model), quota(x.header)
+	if got := len(vectors[0]); ask.Dimensions != 0 && got != ask.Dimensions {
+		note(out, fmt.Sprintf("%d dimensions were asked for, and the vectors have %d", ask.Dimensions, got))
+	}
+	out.ModelReported, out.Quota = e.withoutKeys(string(resp.Model)), quota(x.header)
 	return nil
 }
 
+func note(out *adapters.EmbedResponse, text string) {
+	if !slices.Contains(out.Notes, text) {
+		out.Notes = append(out.Notes, text)
+	}
+}
+
+// otherEncoding reads an answer as the encoding that was not asked for; where it is neither, err stands.
+func otherEncoding(body []byte, err error) (openai.EmbeddingResponse, error) {
+	var floats openai.EmbeddingResponse
+	if json.Unmarshal(body, &floats) == nil {
+		return floats, nil
+	}
+	var packed openai.EmbeddingResponseBase64
+	if json.Unmarshal(body, &packed) != nil {
+		return floats, err
+	}
+	return packed.ToEmbeddingResponse()
+}
+
+// holdsNull reports whether a vector of the answer, or a number in one, is null, which the decoder reads as 0.
+func holdsNull(body []byte) bool {
+	if !bytes.Contains(body, []byte("null")) {
+		return false
+	}
+	var answer struct {
+		Data []struct {
+			Embedding json.RawMessage `json:"embedding"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		return true
+	}
+	for _, d := range answer.Data {
+		if !bytes.HasPrefix(d.Embedding, []byte(`"`)) && bytes.Contains(d.Embedding, []byte("null")) {
+			return true
+		}
+	}
+	return false
+}
+
 // fits checks one vector: there, as long as the others and as asked, and of numbers.
-func (e *embedder) fits(v []float32, out *adapters.EmbedResponse) error {
+func fits(v []float32, out *adapters.EmbedResponse) error {
 	switch {
 	case len(v) == 0:
-		return fmt.Errorf("the server sent no vector")
+		return errors.New("the server sent no vector for it")
 	case len(out.Vectors) > 0 && len(out.Vectors[0]) != len(v):
 		return fmt.Errorf("its vector has %d dimensions, and those before it %d", len(v), len(out.Vectors[0]))
 	}

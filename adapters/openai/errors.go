@@ -8,114 +8,30 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-// complaint is what the body of an error says, in the forms of OpenAI, Azure, vLLM, llama.cpp, Ollama, TEI and FastAPI.
-type complaint struct {
-	message string
-	code    string // also where the server sends a number
-	kind    string // the field "type"
-	param   string
-	inner   string // Azure's innererror.code
-	told    bool   // there was an error in the body
-}
-
-// readComplaint reads a body that should be an error. It never fails: what cannot be read says nothing.
-func readComplaint(body []byte) complaint {
-	var top struct {
-		Error   json.RawMessage `json:"error"`
-		Detail  json.RawMessage `json:"detail"`
-		Message json.RawMessage `json:"message"`
-		Object  string          `json:"object"`
-		Type    string          `json:"error_type"`
-		Code    json.RawMessage `json:"code"`
-		Kind    string          `json:"type"`
-		Param   json.RawMessage `json:"param"`
-	}
-	if json.Unmarshal(body, &top) != nil {
-		return complaint{}
-	}
-	var in struct {
-		Message json.RawMessage `json:"message"`
-		Code    json.RawMessage `json:"code"`
-		Type    json.RawMessage `json:"type"`
-		Param   json.RawMessage `json:"param"`
-		Inner   struct {
-			Code string `json:"code"`
-		} `json:"innererror"`
-	}
-	switch {
-	case len(top.Error) > 0 && json.Unmarshal(top.Error, &in) == nil && string(top.Error) != "null":
-		return complaint{message: words(in.Message), code: words(in.Code), kind: words(in.Type), param: words(in.Param), inner: in.Inner.Code, told: true}
-	case words(top.Error) != "":
-		return complaint{message: words(top.Error), kind: top.Type, told: true}
-	case words(top.Detail) != "":
-		return complaint{message: words(top.Detail), told: true}
-	case top.Object == "error", words(top.Message) != "":
-		return complaint{message: words(top.Message), code: words(top.Code), kind: top.Kind, param: words(top.Param), told: true}
-	}
-	return complaint{}
-}
-
-// words returns a JSON value as text: strings and numbers as they are, lists and objects as JSON, null as nothing.
-func words(raw json.RawMessage) string {
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 || string(raw) == "null" {
-		return ""
-	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-func (c *complaint) has(texts ...string) bool {
-	all := strings.ToLower(strings.Join([]string{c.message, c.code, c.kind, c.inner}, "\n"))
-	for _, t := range texts {
-		if strings.Contains(all, t) {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *complaint) tooLong() bool {
-	return c.has("context_length_exceeded", "exceed_context_size", "maximum context length", "context size", "context window", "context length", "string_above_max_length", "too many tokens", "input is too long")
-}
-
-func (c *complaint) filtered() bool {
-	return c.code == "content_filter" || c.has("responsibleaipolicyviolation", "content_policy_violation")
-}
-
-func (c *complaint) broke() bool {
-	return c.has("insufficient_quota", "billing_hard_limit", "billing_not_active", "exceeded your current quota")
-}
-
-// failed makes an error of what happened to a call.
+// failed makes an error of what happened to a call. An answer that came whole is judged, even where its time is over by now.
 func (c *client) failed(ctx context.Context, op string, x *exchange, err error) *adapters.Error {
-	base := "backends." + c.set.role + ".base_url"
-	var certificate *tls.CertificateVerificationError
 	switch {
+	case x.whole():
 	case errors.Is(context.Cause(ctx), adapters.ErrClosed):
 		return fail(op, adapters.KindPermanent, adapters.ErrClosed)
+	case ctx.Err() != nil && x.status == 0:
+		return fail(op, adapters.KindCanceled, fmt.Errorf("%w, while waiting for an answer of %s", ctx.Err(), c.set.BaseURL))
 	case ctx.Err() != nil:
-		return fail(op, adapters.KindCanceled, ctx.Err())
-	case x.status == 0 && errors.As(err, &certificate):
-		return c.says(op, adapters.KindPermanent, "the certificate of %s is not trusted: %v: see backends.%s.tls.ca_file", c.set.BaseURL, cause(err), c.set.role)
-	case x.status == 0:
-		return c.says(op, adapters.KindTransient, "no answer from %s: %v: is the server up, and is %s right?", c.set.BaseURL, cause(err), base)
+		return fail(op, adapters.KindCanceled, fmt.Errorf("%w, while reading the answer (status %d) of %s", ctx.Err(), x.status, c.set.BaseURL))
 	case errors.Is(x.err, errTooLarge):
 		return c.says(op, adapters.KindPermanent, "status %d: %v", x.status, x.err)
 	case x.err != nil:
-		return c.says(op, adapters.KindTransient, "status %d: the answer broke off: %v", x.status, cause(x.err))
+		return c.says(op, adapters.KindTransient, "status %d: the answer broke off: %v", x.status, x.err)
+	default:
+		return c.unreached(op, cause(err))
 	}
 	said := readComplaint(x.answer)
 	e := c.classify(op, x, &said, err)
@@ -126,43 +42,98 @@ func (c *client) failed(ctx context.Context, op string, x *exchange, err error) 
 	return e
 }
 
-// classify looks at status and body.
+// unreached makes an error where no answer came.
+func (c *client) unreached(op string, err error) *adapters.Error {
+	base := "backends." + c.set.role + ".base_url"
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var name *net.DNSError
+	switch {
+	case errors.As(err, &certificate):
+		return c.says(op, adapters.KindPermanent, "the certificate of %s is not trusted: %v: see backends.%s.tls.ca_file", c.set.BaseURL, err, c.set.role)
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
+		return c.says(op, adapters.KindInvalid, "%s answers without TLS: %s must begin with http://", c.set.BaseURL, base)
+	case errors.As(err, &name) && name.IsNotFound:
+		return c.says(op, adapters.KindInvalid, "%v: is the host in %s right?", err, base)
+	case strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)):
+		return c.says(op, adapters.KindPermanent, "the proxy of HTTPS_PROXY wants a login: %v", err)
+	}
+	return c.says(op, adapters.KindTransient, "no answer from %s: %v: is the server up, and is %s right?", c.set.BaseURL, err, base)
+}
+
+// kindsSaid are the names of errors in bodies whose status does not tell: a success, or the status of a gateway.
+var kindsSaid = map[string]adapters.Kind{
+	"authentication_error": adapters.KindUnauthorised, "permission_error": adapters.KindUnauthorised, "invalid_api_key": adapters.KindUnauthorised,
+	"model_not_found": adapters.KindNotFound, "not_found_error": adapters.KindNotFound, "deploymentnotfound": adapters.KindNotFound,
+	"rate_limit_exceeded": adapters.KindRateLimited, "rate_limit_error": adapters.KindRateLimited, "too_many_requests": adapters.KindRateLimited,
+	"server_error": adapters.KindTransient, "internal_server_error": adapters.KindTransient, "internal_error": adapters.KindTransient,
+	"api_error": adapters.KindTransient, "overloaded_error": adapters.KindTransient, "overloaded": adapters.KindTransient,
+	"timeout": adapters.KindTransient, "timeout_error": adapters.KindTransient, "service_unavailable": adapters.KindTransient, "unavailable_error": adapters.KindTransient,
+	"invalid_request_error": adapters.KindInvalid, "badrequesterror": adapters.KindInvalid, "not_supported_error": adapters.KindUnsupported,
+}
+
+// kindOf is the one table of statuses and what bodies say.
+func kindOf(status int, said *complaint) adapters.Kind {
+	success := status < http.StatusMultipleChoices
+	if n := said.status(); success && n != 0 {
+		status, success = n, false
+	}
+	named, known := kindsSaid[strings.ToLower(said.code)]
+	if !known {
+		named, known = kindsSaid[strings.ToLower(said.kind)]
+	}
+	switch {
+	case said.broke(), status == http.StatusPaymentRequired:
+		return adapters.KindUnauthorised
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return adapters.KindUnauthorised
+	case status == http.StatusTooManyRequests:
+		return adapters.KindRateLimited
+	case said.tooLong():
+		return adapters.KindTooLong
+	case status == http.StatusNotFound:
+		return adapters.KindNotFound
+	case status == http.StatusNotImplemented:
+		return adapters.KindUnsupported
+	case known && (success || status >= 400 && (named == adapters.KindNotFound || named == adapters.KindUnauthorised || named == adapters.KindRateLimited)):
+		return named
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
+		return adapters.KindTransient
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity, status == http.StatusRequestEntityTooLarge:
+		return adapters.KindInvalid
+	}
+	return adapters.KindPermanent
+}
+
+// classify looks at status and body of an answer that is none.
 func (c *client) classify(op string, x *exchange, said *complaint, err error) *adapters.Error {
 	status := fmt.Sprintf("%d %s", x.status, http.StatusText(x.status))
-	text := short(said.message)
+	text := c.short(said.message)
 	if text == "" {
 		text = c.shape(x)
 	}
-	switch {
-	case said.tooLong() && (x.status < 300 || x.status >= 400 && x.status < 500):
-		return c.says(op, adapters.KindTooLong, "%s: %s: the prompt and max_tokens are longer than what the model reads", status, text)
-	case said.broke():
-		return c.says(op, adapters.KindUnauthorised, "%s: %s: the account behind %s may buy nothing more", status, text, c.set.keySetting())
-	case x.status == http.StatusUnauthorized, x.status == http.StatusForbidden, said.has("invalid_api_key"):
-		return c.says(op, adapters.KindUnauthorised, "%s: %s: see %s", status, text, c.set.keySetting())
-	case x.status == http.StatusNotFound, said.has("model_not_found"):
-		return c.says(op, adapters.KindNotFound, "%s: %s: is backends.%s.model %q known there, and does base_url %s hold the whole path?", status, text, c.set.role, c.set.Model, c.set.BaseURL)
-	case x.status == http.StatusTooManyRequests, said.has("rate_limit_exceeded"):
-		return c.says(op, adapters.KindRateLimited, "%s: %s", status, text)
-	case x.status >= 300 && x.status < 400:
-		return c.says(op, adapters.KindPermanent, "%s: the server sends on to %s, which is not followed: name the final address in backends.%s.base_url", status, place(x.header.Get("Location")), c.set.role)
-	case x.status == http.StatusRequestTimeout, x.status == http.StatusConflict, x.status == http.StatusTooEarly, x.status >= 500:
-		return c.says(op, adapters.KindTransient, "%s: %s", status, text)
-	case x.status == http.StatusBadRequest, x.status == http.StatusUnprocessableEntity, x.status == http.StatusRequestEntityTooLarge:
-		return c.says(op, adapters.KindInvalid, "%s: %s", status, text)
-	case x.status >= 400:
-		return c.says(op, adapters.KindPermanent, "%s: %s", status, text)
+	success := x.status < http.StatusMultipleChoices
+	if success && said.told {
+		status += " with an error in it"
 	}
+	switch kind := kindOf(x.status, said); {
+	case kind == adapters.KindTooLong:
+		return c.says(op, kind, "%s: %s: the prompt and max_tokens are longer than what the model reads", status, text)
+	case kind == adapters.KindUnauthorised && (said.broke() || x.status == http.StatusPaymentRequired):
+		return c.says(op, kind, "the account behind %s may buy nothing more, and another try is no help: %s: %s", c.set.keySetting(), status, text)
+	case kind == adapters.KindUnauthorised:
+		return c.says(op, kind, "the server does not accept the key of %s: %s: %s", c.set.keySetting(), status, text)
+	case kind == adapters.KindNotFound:
+		return c.says(op, kind, "%s: %s: is %s known there, and does base_url %s hold the whole path?", status, text, c.set.named(), c.set.BaseURL)
+	case x.status >= 300 && x.status < 400:
+		return c.says(op, kind, "%s: the server sends on to %s, which is not followed: name the final address in backends.%s.base_url", status, place(x.header.Get("Location")), c.set.role)
+	case !success, said.told:
+		return c.says(op, kind, "%s: %s", status, text)
 	// The status is that of a success, and what came is none.
-	switch {
-	case said.told && said.has("overloaded", "server_error", "internal", "timeout", "unavailable", "try again", "503", "502", "500"):
-		return c.says(op, adapters.KindTransient, "%s with an error in it: %s", status, text)
-	case said.told:
-		return c.says(op, adapters.KindPermanent, "%s with an error in it: %s", status, text)
 	case len(bytes.TrimSpace(x.answer)) == 0, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return c.says(op, adapters.KindTransient, "%s, and the answer is cut off: %s", status, text)
 	case err == nil:
-		return c.says(op, adapters.KindPermanent, "%s, and the answer holds no choice: %s", status, text)
+		return c.says(op, adapters.KindPermanent, "%s, and there is nothing in the answer: %s", status, text)
 	}
 	return c.says(op, adapters.KindPermanent, "%s, and what came is no answer of this API: %s", status, text)
 }
@@ -175,11 +146,13 @@ func (c *client) shape(x *exchange) string {
 	case len(body) == 0:
 		return "an empty body came"
 	case body[0] == '<' || strings.Contains(kind, "text/html"):
-		return fmt.Sprintf("a web page came (of a proxy, or its login?): %q", short(title(body)))
+		return fmt.Sprintf("a web page came (of a proxy, or its login?): %q", c.short(title(body)))
+	case strings.Contains(kind, "event-stream") || bytes.HasPrefix(body, []byte("data:")):
+		return "a stream came, which was not asked for"
 	case json.Valid(body):
-		return fmt.Sprintf("JSON came: %q", short(string(body)))
+		return fmt.Sprintf("JSON came: %q", c.short(string(body)))
 	}
-	return fmt.Sprintf("%q came", short(string(body)))
+	return fmt.Sprintf("%q came", c.short(string(body)))
 }
 
 func title(page []byte) string {
@@ -194,21 +167,6 @@ func title(page []byte) string {
 		return string(page)
 	}
 	return string(rest[start+1 : end])
-}
-
-// short makes a server's text one line of a length that can be read.
-func short(s string) string {
-	const most = 300
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if len(s) <= most {
-		return s
-	}
-	cut := most
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + " …"
 }
 
 // says makes an error without the keys of this connection.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"strconv"
-	"unicode/utf8"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -60,17 +58,24 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 			return none, invalid(op, "the request cannot be written: %w", err)
 		}
 		// The library's own rules for models, and the zeros that it leaves out, are passed by: what is sent is x.body.
-		resp, err := g.api.CreateChatCompletion(context.WithValue(ctx, exchangeKey{}, x), openai.ChatCompletionRequest{Model: "-"})
-		if err == nil && x.status < http.StatusMultipleChoices && len(resp.Choices) > 0 {
-			return g.response(x, &resp, asked), nil
+		_, err = g.api.CreateChatCompletion(context.WithValue(ctx, exchangeKey{}, x), openai.ChatCompletionRequest{Model: "-"})
+		if x.whole() && x.status < http.StatusMultipleChoices {
+			if a, ok := readAnswer(x.answer); ok {
+				return g.response(x, &a, asked), nil
+			}
 		}
-		if x.status == http.StatusBadRequest || x.status == http.StatusUnprocessableEntity {
+		if x.whole() && (x.status == http.StatusBadRequest || x.status == http.StatusUnprocessableEntity) {
 			said := readComplaint(x.answer)
 			if said.filtered() {
-				return adapters.GenerateResponse{FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.header), WireTime: x.took, Notes: asked.notes, Quota: quota(x.header)}, nil
+				blocked := adapters.GenerateResponse{
+					FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.header), WireTime: x.took, Quota: quota(x.header),
+					Notes: append(asked.notes, "the provider's filter refused the prompt: "+g.short(said.message)),
+				}
+				g.hide(&blocked)
+				return blocked, nil
 			}
 			const most = 8 // parameters that there are to refuse
-			if tries < most && g.parameters.learn(&said, asked.sent) {
+			if tries < most && !said.tooLong() && g.parameters.learn(&said, asked.sent, g.short(said.message)) {
 				continue
 			}
 		}
@@ -91,81 +96,4 @@ func checkRequest(op, structured string, req adapters.GenerateRequest) error {
 		return fail(op, adapters.KindUnsupported, errNoForm)
 	}
 	return nil
-}
-
-// response turns an answer into the contract's form.
-func (g *generator) response(x *exchange, resp *openai.ChatCompletionResponse, asked *chat) adapters.GenerateResponse {
-	first := resp.Choices[0]
-	out := adapters.GenerateResponse{
-		Text: first.Message.Content, Refusal: first.Message.Refusal, FinishReason: finishReason(string(first.FinishReason)),
-		ModelReported: resp.Model, SystemFingerprint: resp.SystemFingerprint, RequestID: requestID(x.header), WireTime: x.took,
-		Notes: asked.notes, Quota: quota(x.header), Metadata: map[string]string{},
-	}
-	if out.Text == "" {
-		out.Text = out.Refusal
-	}
-	if !utf8.Valid(x.answer) {
-		out.Notes = append(out.Notes, "the answer held bytes that are no UTF-8, which were replaced")
-	}
-	var more struct {
-		Usage *struct {
-			Prompt     *int `json:"prompt_tokens"`
-			Completion *int `json:"completion_tokens"`
-			PromptOf   *struct {
-				Cached *int `json:"cached_tokens"`
-			} `json:"prompt_tokens_details"`
-			CompletionOf *struct {
-				Reasoning *int `json:"reasoning_tokens"`
-			} `json:"completion_tokens_details"`
-		} `json:"usage"`
-		Provider    string `json:"provider"`
-		ServiceTier string `json:"service_tier"`
-	}
-	if json.Unmarshal(x.answer, &more) == nil && more.Usage != nil { // the library makes zeros of what is not told
-		out.InputTokens, out.OutputTokens = more.Usage.Prompt, more.Usage.Completion
-		if more.Usage.PromptOf != nil {
-			out.CachedInputTokens = more.Usage.PromptOf.Cached
-		}
-		if more.Usage.CompletionOf != nil {
-			out.ReasoningTokens = more.Usage.CompletionOf.Reasoning
-		}
-	}
-	for name, value := range map[string]string{"response_id": resp.ID, "provider": more.Provider, "service_tier": more.ServiceTier} {
-		if value != "" {
-			out.Metadata[name] = value
-		}
-	}
-	if resp.Created > 0 {
-		out.Metadata["created"] = strconv.FormatInt(resp.Created, 10)
-	}
-	if len(resp.Choices) > 1 {
-		out.Notes = append(out.Notes, "the server sent "+strconv.Itoa(len(resp.Choices))+" choices where one was asked for: the first is taken")
-	}
-	if out.RequestID == "" {
-		out.RequestID = resp.ID
-	}
-	return out
-}
-
-// finishReason maps the words of other servers to those of the contract.
-func finishReason(s string) string {
-	switch s {
-	case "eos", "eos_token", "stop_sequence", "end_turn":
-		return adapters.FinishStop
-	case "max_tokens", "max_output_tokens":
-		return adapters.FinishLength
-	case "null":
-		return ""
-	}
-	return s
-}
-
-// requestID is what the provider calls the call in its own logs.
-func requestID(h http.Header) string {
-	for _, name := range []string{"X-Request-Id", "Apim-Request-Id", "X-Ms-Request-Id"} {
-		if id := h.Get(name); id != "" {
-			return id
-		}
-	}
-	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -22,12 +23,16 @@ const (
 	maxComplete parameter = "max_completion_tokens"
 	schemaForm  parameter = "json_schema"
 	objectForm  parameter = "response_format"
+	effort      parameter = "reasoning_effort"
 )
 
 // parameters knows what the server takes: by the settings, by the rules of known models, and by what it refused so far.
 type parameters struct {
-	mu      sync.Mutex
+	declared map[parameter]bool // by the settings: the server takes it, and a refusal is an error
+
+	mu      sync.Mutex           // guards what is below
 	refuses map[parameter]string // why it is not sent
+	learned map[parameter]bool   // it was refused by the server
 }
 
 // reasons are the models of OpenAI that reason, by their names: o1, o3-mini, gpt-5 and so on, also behind a router's prefix. The chat
@@ -39,15 +44,20 @@ func isReasoning(model string) bool {
 }
 
 func newParameters(s *generatorSettings) *parameters {
-	p := &parameters{refuses: map[parameter]string{}}
+	p := &parameters{declared: map[parameter]bool{}, refuses: map[parameter]string{}, learned: map[parameter]bool{}}
 	byRule := isReasoning(s.Model)
 	for name, told := range map[parameter]*bool{temperature: s.Supports.Temperature, topP: s.Supports.TopP, seed: s.Supports.Seed, stop: s.Supports.Stop} {
 		switch {
-		case told != nil && !*told:
+		case told != nil && *told:
+			p.declared[name] = true
+		case told != nil:
 			p.refuses[name] = "backends.generator.supports says that the server does not take it"
-		case told == nil && byRule && (name == temperature || name == topP):
+		case byRule && (name == temperature || name == topP):
 			p.refuses[name] = "models that reason take none"
 		}
+	}
+	if s.TokenLimit != limitAuto {
+		p.declared[parameter(s.TokenLimit)] = true
 	}
 	if s.TokenLimit == limitMaxTokens || s.TokenLimit == limitAuto && !byRule {
 		p.refuses[maxComplete] = ""
@@ -66,46 +76,6 @@ func (p *parameters) takes(name parameter) (bool, string) {
 	defer p.mu.Unlock()
 	why, refused := p.refuses[name]
 	return !refused, why
-}
-
-// learn looks at a refused call for the one parameter that it is about. It reports whether another call would differ.
-func (p *parameters) learn(said *complaint, sent []parameter) bool {
-	if !said.has("unsupported", "not supported", "does not support", "unknown parameter", "unrecognized", "not permitted", "extra_forbidden", "extra inputs", "unexpected keyword", "invalid parameter", "not allowed") {
-		return false
-	}
-	for _, name := range sent {
-		if said.param != string(name) && !mentions(said.message, string(name)) && !(name == schemaForm && (said.param == string(objectForm) || mentions(said.message, string(objectForm)))) {
-			continue
-		}
-		p.mu.Lock()
-		p.refuses[name] = "the server refused it: " + short(said.message)
-		switch name { // the other name of the same limit
-		case maxTokens:
-			delete(p.refuses, maxComplete)
-		case maxComplete:
-			delete(p.refuses, maxTokens)
-		}
-		p.mu.Unlock()
-		return true
-	}
-	return false
-}
-
-func mentions(text, name string) bool {
-	isWord := func(b byte) bool {
-		return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
-	}
-	for at := 0; ; {
-		i := strings.Index(text[at:], name)
-		if i < 0 {
-			return false
-		}
-		from, to := at+i, at+i+len(name)
-		if (from == 0 || !isWord(text[from-1])) && (to == len(text) || !isWord(text[to])) {
-			return true
-		}
-		at = to
-	}
 }
 
 // chat is a request as it is sent, and what of it could not be.
@@ -132,10 +102,13 @@ func newChat(s *generatorSettings, p *parameters, req adapters.GenerateRequest) 
 		Content string `json:"content"`
 	}
 	messages := make([]message, len(req.Messages))
+	c := &chat{body: map[string]any{"model": s.Model, "messages": messages, "stream": false}}
 	for i, m := range req.Messages {
 		messages[i] = message{m.Role, m.Text}
+		if !utf8.ValidString(m.Text) {
+			c.notes = append(c.notes, fmt.Sprintf("message %d held bytes that are no UTF-8, and was sent with U+FFFD in their place", i+1))
+		}
 	}
-	c := &chat{body: map[string]any{"model": s.Model, "messages": messages, "stream": false}}
 	if req.Temperature != nil {
 		c.set(p, temperature, *req.Temperature)
 	}
@@ -156,7 +129,7 @@ func newChat(s *generatorSettings, p *parameters, req adapters.GenerateRequest) 
 		c.set(p, name, req.MaxTokens)
 	}
 	if s.ReasoningEffort != "" {
-		c.body["reasoning_effort"] = s.ReasoningEffort
+		c.set(p, effort, s.ReasoningEffort)
 	}
 	if f := req.Format; f != nil {
 		if ok, why := p.takes(schemaForm); ok {

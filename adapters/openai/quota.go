@@ -18,22 +18,36 @@ func quota(h http.Header) *adapters.Quota {
 }
 
 func allowance(h http.Header, of string) *adapters.Allowance {
-	left, err := strconv.Atoi(h.Get("X-Ratelimit-Remaining-" + of))
-	if err != nil || left < 0 {
-		return nil
+	for _, names := range [][3]string{ // what is left, of how many, and until when
+		{"X-Ratelimit-Remaining-" + of, "X-Ratelimit-Limit-" + of, "X-Ratelimit-Reset-" + of},
+		{"Anthropic-Ratelimit-" + of + "-Remaining", "Anthropic-Ratelimit-" + of + "-Limit", "Anthropic-Ratelimit-" + of + "-Reset"},
+	} {
+		left, err := strconv.Atoi(h.Get(names[0]))
+		if err != nil || left < 0 {
+			continue
+		}
+		a := &adapters.Allowance{Left: left, Reset: reset(h.Get(names[2]), h.Get("Date"))}
+		if limit, err := strconv.Atoi(h.Get(names[1])); err == nil && limit > 0 {
+			a.Limit = limit
+		}
+		return a
 	}
-	a := &adapters.Allowance{Left: left, Reset: reset(h.Get("X-Ratelimit-Reset-" + of))}
-	if limit, err := strconv.Atoi(h.Get("X-Ratelimit-Limit-" + of)); err == nil && limit > 0 {
-		a.Limit = limit
-	}
-	return a
+	return nil
 }
 
-// reset reads the time until a limit is whole again: "6m0s", or seconds. What is no such time is not told.
-func reset(s string) time.Duration {
+// reset reads the time until a limit is whole again: "6m0s", seconds, or a time, which is counted from the answer's date. What is no
+// such time is not told.
+func reset(s, date string) time.Duration {
 	d, err := time.ParseDuration(s)
 	if seconds, bare := strconv.ParseFloat(s, 64); bare == nil && seconds < adapters.MaxRetryAfter.Seconds() {
 		d, err = time.Duration(seconds*float64(time.Second)), nil
+	}
+	if at, isTime := time.Parse(time.RFC3339, s); isTime == nil {
+		from, undated := http.ParseTime(date)
+		if undated != nil {
+			from = time.Now()
+		}
+		d, err = at.Sub(from), nil
 	}
 	if err != nil || d < 0 || d > adapters.MaxRetryAfter {
 		return 0

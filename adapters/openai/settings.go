@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
@@ -20,6 +21,7 @@ const (
 	defaultKeyEnv     = "OPENAI_API_KEY"
 	defaultAzureAPI   = "2024-10-21" // the oldest stable version that knows answers of a JSON Schema
 	defaultBatch      = 128
+	largestBatch      = 2048 // of OpenAI
 	structuredSchema  = "json_schema"
 	structuredObject  = "json_object"
 	structuredNone    = "none"
@@ -35,15 +37,15 @@ const (
 
 // connection are the settings that both roles have.
 type connection struct {
-	Model        string            `json:"model"`
-	BaseURL      string            `json:"base_url"`
-	APIKeyEnv    string            `json:"api_key_env"`
-	APIKeyFile   string            `json:"api_key_file"`
-	Organization string            `json:"organization"`
-	Azure        *azureSettings    `json:"azure"`
-	Headers      map[string]string `json:"headers"`
-	HeadersEnv   map[string]string `json:"headers_env"`
-	TLS          adapters.TLS      `json:"tls"`
+	Model      string            `json:"model"`
+	BaseURL    string            `json:"base_url"`
+	APIKeyEnv  string            `json:"api_key_env"`
+	APIKeyFile string            `json:"api_key_file"`
+	Org        string            `json:"organization"` //nolint:misspell // OpenAI spells it so
+	Azure      *azureSettings    `json:"azure"`
+	Headers    map[string]string `json:"headers"`
+	HeadersEnv map[string]string `json:"headers_env"`
+	TLS        adapters.TLS      `json:"tls"`
 
 	role string // for messages
 }
@@ -115,8 +117,10 @@ func readEmbedder(raw json.RawMessage) (embedderSettings, error) {
 	switch {
 	case s.Encoding != encodingFloat && s.Encoding != encodingBase64:
 		return s, fmt.Errorf("setting backends.embedder.encoding is %q: it is float or base64", s.Encoding)
-	case s.Batch < 1 || s.Dimensions < 0:
-		return s, errors.New("settings backends.embedder.batch and dimensions are numbers from 1")
+	case s.Batch < 1 || s.Batch > largestBatch:
+		return s, fmt.Errorf("setting backends.embedder.batch is %d: it is from 1 to %d", s.Batch, largestBatch)
+	case s.Dimensions < 0:
+		return s, fmt.Errorf("setting backends.embedder.dimensions is %d: it is from 1, or 0 for as many as the model has", s.Dimensions)
 	}
 	return s, s.check()
 }
@@ -141,27 +145,56 @@ func (c *connection) check() error {
 	switch {
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return errors.New(setting + "base_url is no http or https URL: give what stands before " + chatPath + ", such as http://localhost:8000/v1")
+	case u.Scheme == "http" && c.TLS.On:
+		return errors.New(setting + "tls is given, and base_url begins with http://: begin it with https://")
+	case c.Azure != nil && !isDeployment.MatchString(c.Azure.Deployment):
+		return fmt.Errorf("%sazure.deployment is %q: a deployment's name has letters, digits, dots, hyphens and underscores", setting, c.Azure.Deployment)
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return errors.New(setting + "base_url holds more than an address: give the key with api_key_env, and other headers with headers")
 	case strings.HasSuffix(u.Path, chatPath) || strings.HasSuffix(u.Path, embeddingsPath):
 		return fmt.Errorf("%sbase_url ends with the endpoint: give what stands before it, %q", setting, strings.TrimSuffix(strings.TrimSuffix(c.BaseURL, chatPath), embeddingsPath))
 	}
+	return c.checkHeaders()
+}
+
+var (
+	isDeployment = regexp.MustCompile(`^[\w.-]+$`)
+	carriesKey   = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password|credential|signature`)
+)
+
+func (c *connection) checkHeaders() error {
+	setting := "setting backends." + c.role + "."
+	for name, value := range c.Headers {
+		_, twice := c.HeadersEnv[name]
+		switch {
+		case carriesKey.MatchString(name):
+			return fmt.Errorf("%sheaders holds %q, which carries a secret: give it with api_key_env or headers_env", setting, name)
+		case twice:
+			return fmt.Errorf("%sheaders and headers_env both hold %q", setting, name)
+		case !httpguts.ValidHeaderFieldValue(value):
+			return fmt.Errorf("%sheaders: the value of %q cannot be sent", setting, name)
+		}
+	}
 	for _, headers := range []map[string]string{c.Headers, c.HeadersEnv} {
 		for name := range headers {
 			switch http.CanonicalHeaderKey(name) {
-			case "Authorization", "Api-Key", "Cookie", "Proxy-Authorization":
-				if _, plain := c.Headers[name]; plain {
-					return fmt.Errorf("%sheaders holds %q, which carries a secret: give it with api_key_env or headers_env", setting, name)
-				}
-			case "Content-Type", "Content-Length", "Host", "Accept":
+			case "Content-Type", "Content-Length", "Host", "Accept", "Accept-Encoding":
 				return fmt.Errorf("%sheaders holds %q, which the client sets itself", setting, name)
 			}
-			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(headers[name]) {
-				return fmt.Errorf("%sheaders: %q is no header, or its value cannot be sent", setting, name)
+			if !httpguts.ValidHeaderFieldName(name) {
+				return fmt.Errorf("%sheaders: %q is no name of a header", setting, name)
 			}
 		}
 	}
 	return nil
+}
+
+// named is the model as the settings name it, for messages.
+func (c *connection) named() string {
+	if c.Azure != nil {
+		return fmt.Sprintf("backends.%s.azure.deployment %q", c.role, c.Azure.Deployment)
+	}
+	return fmt.Sprintf("backends.%s.model %q", c.role, c.Model)
 }
 
 // keySetting says where the key is told, for messages.

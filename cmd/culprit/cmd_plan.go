@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/results/report"
+	"github.com/culprit-rag/culprit/runner"
 )
 
 type planOptions struct {
@@ -23,21 +25,23 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "plan [experiment]",
 		GroupID: groupRun,
-		Short:   "Show the cells and the most calls of a run, without making one",
+		Short:   "Show the cells of a run, and what it may take, without making a call",
 		Long: `Show what a run would do: the cells of every case, what each changes, how often it is repeated
-and under which condition it is run, and the most calls that this can take. No call is made, and
-no store is built. A generator that declares itself deterministic is asked once for each cell.
+and under which condition it is run, and the calls, tokens and money that this takes at the most
+and is expected to take. No call is made, and no store is built: how long the store's chunks are is
+known where the experiment names its documents. What is not known is shown as "?", and why. A
+generator that declares itself deterministic is asked once for each cell.
 The experiment is by default that of the current folder. Of several cases the cells are shown
 once.`,
 		Example: `  culprit plan experiments/examples/travel-policy
   culprit plan staging.yaml --case leave-policy-014
   culprit plan staging.yaml --profile nightly --resolved`,
 		Args: between(0, 1, "at most one experiment"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				o.path = args[0]
 			}
-			return a.plan(o)
+			return a.plan(c.Context(), o)
 		},
 	}
 	o.flags(c)
@@ -47,15 +51,15 @@ once.`,
 	return c
 }
 
-func (a *app) plan(o planOptions) error {
-	loaded, err := a.load(o.path, o.loading)
+func (a *app) plan(ctx context.Context, o planOptions) error {
+	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
 	if o.resolved {
 		return a.writeJSON(&loaded.Experiment)
 	}
-	plans, err := expand(loaded)
+	plans, err := expand(ctx, loaded)
 	if err != nil {
 		return err
 	}
@@ -75,9 +79,11 @@ type plans struct {
 	Searches    int            `json:"searches_at_most"`
 	Judgements  int            `json:"judgements_at_most,omitempty"`
 	Cases       []*matrix.Plan `json:"cases"`
+
+	Spending *runner.Estimate `json:"spending"`
 }
 
-func expand(l *experiments.Loaded) (*plans, error) {
+func expand(ctx context.Context, l *experiments.Loaded) (_ *plans, err error) {
 	p := &plans{Schema: "culprit.plans/v1", Name: l.Experiment.Name, Cases: []*matrix.Plan{}}
 	for i := range l.Cases {
 		c, err := matrix.Expand(&l.Experiment, &l.Cases[i].Case, false)
@@ -93,12 +99,15 @@ func expand(l *experiments.Loaded) (*plans, error) {
 	if len(p.Cases) > 0 {
 		p.Once++ // the first request is made twice, to hold the generator to its word
 	}
+	if p.Spending, err = runner.EstimateRun(ctx, l, p.Cases); err != nil {
+		return nil, err
+	}
 	return p, nil
 }
 
 func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	for _, text := range report.Wrap(fmt.Sprintf("%s · %s · store %s/%s · generator %s · k %d · budget %s · repeats %d", e.Name,
-		counted(len(p.Cases), "case", "cases"), e.Backends.Store.Adapter, e.Pipeline.Search.Mode, e.Backends.Generator.Adapter,
+		counted(len(p.Cases), "case", "cases"), e.Backends.Store.Adapter, e.Pipeline.Search.Mode, generatorOf(e),
 		e.Pipeline.Search.K, e.Pipeline.Assemble.Budget, e.Runs.Repeats), a.width()) {
 		line(a.out, text)
 	}
@@ -109,9 +118,7 @@ func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 		line(a.out, "              "+counted(p.Once, "generation", "generations")+" where the generator declares itself deterministic")
 	}
 	a.showJudge(e, p)
-	if most := e.Limits.Calls; most > 0 && p.Generations+p.Searches+p.Judgements > most {
-		linef(a.out, "  limit       limits.calls is %d: a run that needs more stops there", most)
-	}
+	a.showSpending(e, p.Spending)
 	line(a.out, "  No call was made.")
 }
 
@@ -330,4 +337,12 @@ func (a *app) showSubjects(cases []*matrix.Plan, differ bool) {
 func padded(text string, width int) string {
 	text = report.Safe(text)
 	return text + strings.Repeat(" ", max(0, width-report.Columns(text)))
+}
+
+// generatorOf names who answers: the generator's adapter, or the user's own service.
+func generatorOf(e *matrix.Experiment) string {
+	if e.Backends.Pipeline != nil {
+		return "your service (" + e.Backends.Pipeline.Adapter + ")"
+	}
+	return e.Backends.Generator.Adapter
 }

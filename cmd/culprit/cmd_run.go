@@ -144,25 +144,25 @@ func (a *app) early(ctx context.Context, l *experiments.Loaded, s *results.Summa
 	}
 	how := "go on with"
 	if errors.Is(err, runner.ErrBudget) {
-		how = "raise limits.calls"
-		if most, err := callsOf(l, left); err == nil {
+		how = "raise limits.budget"
+		if most, err := callsOf(ctx, l, left); err == nil {
 			how += fmt.Sprintf(", as what is left takes at most %s", counted(most, "call", "calls"))
 		}
 		how += ", and go on with"
-		o.set = slices.DeleteFunc(slices.Clone(o.set), func(set string) bool { return strings.HasPrefix(set, "limits.calls=") })
+		o.set = slices.DeleteFunc(slices.Clone(o.set), func(set string) bool { return strings.HasPrefix(set, "limits.budget") })
 	}
 	return fmt.Errorf("%w\n%s\n%s: %s", err, kept, how, o.commandLine(left))
 }
 
 // callsOf returns the most calls that some cases take.
-func callsOf(l *experiments.Loaded, ids []string) (int, error) {
+func callsOf(ctx context.Context, l *experiments.Loaded, ids []string) (int, error) {
 	some := *l
 	some.Cases = slices.DeleteFunc(slices.Clone(l.Cases), func(c experiments.LoadedCase) bool { return !slices.Contains(ids, c.Case.ID) })
-	p, err := expand(&some)
+	p, err := expand(ctx, &some)
 	if err != nil {
 		return 0, err
 	}
-	return p.Generations + p.Searches, nil
+	return p.Spending.Worst.Calls, nil
 }
 
 // stopped is an end that the user asked for.

@@ -150,7 +150,7 @@ func exitCodesTopic() *cobra.Command {
   1    internal error, such as a disk that is full
   2    usage, or an experiment with mistakes: nothing was run
   3    finished, blocked: a case with risk: blocking fails, or its fixture is invalid
-  4    finished, held: a case with risk: blocking is inconclusive, or limits.calls was used up
+  4    finished, held: a case with risk: blocking is inconclusive, or limits.budget was used up
   5    finished, environment: a backend could not be reached, or its errors kept a case of any
        risk from being judged
   130  interrupted: finished cases are kept

@@ -17,11 +17,11 @@ import (
 
 const storesDoc = "../../docs/stores.md"
 
-// section returns what docs/stores.md has between a line that begins with the mark and the next end mark, with what is
+// section returns what a document has between a line that begins with the mark and the next end mark, with what is
 // before and behind it.
-func section(t *testing.T, mark string) (head, body, tail string) {
+func section(t *testing.T, doc, mark string) (head, body, tail string) {
 	t.Helper()
-	text, err := os.ReadFile(storesDoc)
+	text, err := os.ReadFile(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,25 +29,30 @@ func section(t *testing.T, mark string) (head, body, tail string) {
 	line, rest, closed := strings.Cut(rest, "\n")
 	body, tail, ended := strings.Cut(rest, "<!-- end -->")
 	if !ok || !closed || !ended {
-		t.Fatalf("%s has no section %q", storesDoc, mark)
+		t.Fatalf("%s has no section %q", doc, mark)
 	}
 	return before + "<!-- " + mark + line + "\n", body, "<!-- end -->" + tail
 }
 
-// documented holds a section to what is true; -update writes it. What same says is the same stays as it is.
+// documented holds a section of docs/stores.md to what is true; -update writes it. What same says is the same stays as it is.
 func documented(t *testing.T, mark, want string, same func(want, got string) bool) {
 	t.Helper()
-	head, got, tail := section(t, mark)
+	documentedIn(t, storesDoc, mark, want, same)
+}
+
+func documentedIn(t *testing.T, doc, mark, want string, same func(want, got string) bool) {
+	t.Helper()
+	head, got, tail := section(t, doc, mark)
 	if got == want || same != nil && same(want, got) {
 		return
 	}
 	if *update {
-		if err := os.WriteFile(storesDoc, []byte(head+want+tail), 0o600); err != nil {
+		if err := os.WriteFile(doc, []byte(head+want+tail), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	t.Errorf("%s is out of date; run this test with -update (-true +written):\n%s", storesDoc, cmp.Diff(want, got))
+	t.Errorf("%s is out of date; run this test with -update (-true +written):\n%s", doc, cmp.Diff(want, got))
 }
 
 // TestStoreSettingsAreDocumented makes the tables of settings out of the schemas, in their order.

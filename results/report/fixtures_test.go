@@ -204,12 +204,13 @@ func hostileSummary() *results.Summary {
 // noisy is an execution on a stochastic generator with every outcome.
 func noisy() *results.Summary {
 	s := travelPolicy()
-	s.Setup.Local = false
+	s.Setup.Local, s.Setup.Currency = false, "USD"
 	outcomes := []verdict.Outcome{verdict.Fail, verdict.Inconclusive, verdict.Environment, verdict.InvalidFixture, verdict.Fail, verdict.Pass, verdict.Pass, verdict.Pass}
 	for i := range s.Cases {
 		c := &s.Cases[i]
 		c.Outcome, c.Risk = outcomes[i], matrix.RiskBlocking
 		c.Totals.TokensIn, c.Totals.TokensOut = ptr(int64(12345)), ptr(int64(678))
+		c.Totals.Paid, c.Totals.CostLeast, c.Totals.CostMicro = c.Totals.Generation, 30_114, ptr(int64(30_114))
 		if c.Outcome != verdict.Fail {
 			c.Defects = nil
 		}

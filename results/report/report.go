@@ -74,7 +74,7 @@ func (p *page) runHead(s *results.Summary) {
 func stopped(why string, left int) string {
 	says := map[string]string{
 		results.StoppedInterrupted: "interrupted", results.StoppedCancelled: "cancelled",
-		results.StoppedLimit: "stopped at limits.calls", results.StoppedError: "stopped by an error",
+		results.StoppedLimit: "stopped at limits.budget", results.StoppedError: "stopped by an error",
 	}[why]
 	if says == "" {
 		says = "stopped: " + why
@@ -130,6 +130,22 @@ func (p *page) runCounts(s *results.Summary) {
 		p.labelled("answers", answers(a))
 	}
 	p.runJudged(s)
+	p.notProduction(s)
+}
+
+// notProduction says once what was made otherwise than by the user's own service, and in how many of the cases.
+func (p *page) notProduction(s *results.Summary) {
+	count, order := map[string]int{}, []string{}
+	for i := range s.Cases {
+		for _, part := range s.Cases[i].NotProduction {
+			if count[part]++; count[part] == 1 {
+				order = append(order, part)
+			}
+		}
+	}
+	for _, part := range order {
+		p.paragraph(fmt.Sprintf("not production: %s (%d of %s)", part, count[part], counted(len(s.Cases), "case", "cases")))
+	}
 }
 
 // answers counts what is not zero.
@@ -201,13 +217,16 @@ func rankingParts(s *results.Summary) []string {
 func (p *page) runEnd(s *results.Summary) {
 	calls := fmt.Sprintf("%s in %s, %s paid", counted(s.Totals.Calls, "call", "calls"), seconds(s.WallMS), thousands(s.Totals.Paid))
 	if s.Totals.Reused > 0 {
-		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "trial", "trials"))
+		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "call", "calls"))
 	}
 	if s.Rebuilt {
 		calls = fmt.Sprintf("%s, %s paid", counted(s.Totals.Calls, "call", "calls"), thousands(s.Totals.Paid))
 	}
 	if s.Totals.Paid > 0 && s.Totals.TokensIn != nil && s.Totals.TokensOut != nil {
 		calls += fmt.Sprintf("; %s tokens in, %s out", thousands(int(*s.Totals.TokensIn)), thousands(int(*s.Totals.TokensOut)))
+	}
+	if cost := s.Totals.CostSays(s.Setup.Currency); cost != "" {
+		calls += "; " + Safe(cost)
 	}
 	p.paragraph(calls)
 	p.exitLine(s)

@@ -4,5 +4,7 @@
 // Each listens on a free loopback port. What they need is installed once into the user's cache folder (about 525 MB; the program in
 // the folder prepare does it before tests are run). With -short, or CULPRIT_TEST_SHORT=1, tests that ask for one are skipped.
 //
+// [StartFake] starts a stand-in that needs nothing: its faults are configuration, and it tells what was sent.
+//
 // The generator has one slot and no prompt cache, so that equal requests get equal answers, whatever runs beside them.
 package openaitest

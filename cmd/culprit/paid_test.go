@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/embedded"
+)
+
+// paying is the program with one adapter more, "paid": the models of the embedded one as if a provider served them.
+func paying() int {
+	paid := embedded.Factory()
+	openGenerator, openEmbedder := paid.OpenGenerator, paid.OpenEmbedder
+	paid.Name, paid.OpenStore, paid.OpenReranker = "paid", nil, nil
+	paid.OpenGenerator = func(ctx context.Context, cfg adapters.Config) (adapters.Generator, error) {
+		g, err := openGenerator(ctx, cfg)
+		return paidGenerator{g}, err
+	}
+	paid.OpenEmbedder = func(ctx context.Context, cfg adapters.Config) (adapters.Embedder, error) {
+		e, err := openEmbedder(ctx, cfg)
+		return paidEmbedder{e}, err
+	}
+	registry, err := adapters.NewRegistry(embedded.Factory(), paid)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitInternal
+	}
+	var out, errs strings.Builder
+	a := &app{out: stream{Writer: &out}, err: stream{Writer: &errs}, env: os.Getenv, registry: registry}
+	code := a.main(context.Background(), os.Args[1:])
+	fmt.Fprint(os.Stdout, steady(out.String()))
+	fmt.Fprint(os.Stderr, steady(errs.String()))
+	return code
+}
+
+type paidGenerator struct{ adapters.Generator }
+
+func (g paidGenerator) Describe(ctx context.Context) (adapters.GeneratorInfo, error) {
+	info, err := g.Generator.Describe(ctx)
+	info.Local, info.Deterministic = false, false
+	return info, err
+}
+
+type paidEmbedder struct{ adapters.Embedder }
+
+func (e paidEmbedder) Describe(ctx context.Context) (adapters.EmbedderInfo, error) {
+	info, err := e.Embedder.Describe(ctx)
+	info.Local = false
+	return info, err
+}
+
+func (e paidEmbedder) Embed(ctx context.Context, req adapters.EmbedRequest) (adapters.EmbedResponse, error) {
+	resp, err := e.Embedder.Embed(ctx, req)
+	tokens := len(strings.Fields(strings.Join(req.Texts, " ")))
+	resp.InputTokens = &tokens
+	return resp, err
+}

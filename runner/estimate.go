@@ -1,0 +1,393 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// Need is what calls take. What is nil is not known.
+type Need struct {
+	Calls     int    `json:"calls"`
+	Paid      int    `json:"paid"` // of models outside of this process
+	TokensIn  *int64 `json:"tokens_in"`
+	TokensOut *int64 `json:"tokens_out"`
+	CostMicro *int64 `json:"cost_micro"`
+}
+
+// Add adds what other calls take.
+func (n *Need) Add(m Need) {
+	n.Calls += m.Calls
+	n.Paid += m.Paid
+	n.TokensIn, n.TokensOut, n.CostMicro = bothOf(n.TokensIn, m.TokensIn), bothOf(n.TokensOut, m.TokensOut), bothOf(n.CostMicro, m.CostMicro)
+}
+
+func bothOf(a, b *int64) *int64 {
+	if a == nil || b == nil {
+		return nil
+	}
+	sum := int64(matrix.Micro(*a).Plus(matrix.Micro(*b)))
+	return &sum
+}
+
+// nothing is the need of no calls.
+func nothing() Need { return Need{TokensIn: new(int64), TokensOut: new(int64), CostMicro: new(int64)} }
+
+// CellNeed is what one cell of a case takes: a run, or a search with its embedding and rerank. The cells of no case are what serves
+// all of them.
+type CellNeed struct {
+	Case     string `json:"case,omitempty"`
+	Cell     string `json:"cell"`
+	Worst    Need   `json:"worst"`
+	Expected Need   `json:"expected"`
+}
+
+// Estimate is what a run takes at the most and what is expected of it, each call made once: further tries of failed calls are not
+// in it. Assumes says what the expected part rests on, Unknown why something is not known.
+type Estimate struct {
+	Currency string        `json:"currency,omitempty"`
+	Prices   matrix.Prices `json:"prices,omitzero"`
+	Paid     []string      `json:"paid"` // the roles that are paid for
+	Cells    []CellNeed    `json:"cells"`
+	Worst    Need          `json:"worst"`
+	Expected Need          `json:"expected"`
+	Assumes  []string      `json:"assumes,omitempty"`
+	Unknown  []string      `json:"unknown,omitempty"`
+}
+
+// The names of what serves all cases.
+const (
+	cellDocuments = "embedding the documents"
+	cellSample    = "comparing stored vectors"
+)
+
+// expectedPart is the part of the longest answer that an answer is expected to be.
+const expectedPart = 4
+
+// EstimateRun reckons what a run takes of the plans of its cases. It makes no call and opens no backend: what it knows of the store's
+// chunks are the experiment's own documents.
+func EstimateRun(ctx context.Context, l *experiments.Loaded, plans []*matrix.Plan) (*Estimate, error) {
+	e := &l.Experiment
+	r := &reckoning{e: e, out: &Estimate{Currency: e.Currency(), Prices: e.Prices, Paid: append([]string{}, e.Paid()...), Cells: []CellNeed{}, Worst: nothing(), Expected: nothing()}}
+	if len(r.out.Paid) > 0 || e.Limits.Budget.Tokens > 0 {
+		var err error
+		if r.count, err = newCounter(tokenizerOf(e)); err != nil {
+			return nil, err
+		}
+		if err := r.measure(ctx, l.Documents); err != nil {
+			return nil, err
+		}
+	}
+	prompter, mistakes := matrix.NewPrompter(&e.Pipeline)
+	if len(mistakes) > 0 {
+		return nil, fmt.Errorf("template: %w", mistakes[0])
+	}
+	if r.embeds() {
+		r.sharedCalls()
+	}
+	for i, plan := range plans {
+		c := &l.Cases[i].Case
+		r.searches(c, plan)
+		for _, cell := range plan.Cells {
+			r.generations(c, prompter, cell)
+		}
+		if n := plan.Judgements; n > 0 {
+			judge := r.need(matrix.RoleJudge, n, nil, int64(n)*int64(e.Judge.MaxTokens), 0)
+			r.add(c.ID, "judgements", judge, judge)
+		}
+	}
+	r.explain()
+	return r.out, nil
+}
+
+// reckoning makes one estimate.
+type reckoning struct {
+	e     *matrix.Experiment
+	out   *Estimate
+	count counter // nil: nothing is paid, and tokens are not counted
+
+	chunks                int // of the documents; 0: not at hand
+	mean, largest, corpus int64
+}
+
+func (r *reckoning) embeds() bool {
+	return r.e.Backends.Embedder != nil && r.e.Pipeline.Search.Mode != matrix.ModeKeyword
+}
+
+// measure counts the documents.
+func (r *reckoning) measure(ctx context.Context, set *experiments.DocumentSet) error {
+	if set == nil {
+		return nil
+	}
+	for d, err := range set.Documents(ctx) {
+		if err != nil {
+			return err
+		}
+		n := int64(r.count(d.Text))
+		r.chunks++
+		r.corpus += n
+		r.largest = max(r.largest, n)
+	}
+	if r.chunks > 0 {
+		r.mean = (r.corpus + int64(r.chunks) - 1) / int64(r.chunks)
+	}
+	return nil
+}
+
+// tokensOf are so many chunks, at the most and as expected; nil where the store's chunks are not at hand.
+func (r *reckoning) tokensOf(chunks int) (worst, expected *int64) {
+	if r.count == nil || r.chunks == 0 && chunks > 0 {
+		return nil, nil
+	}
+	w, x := int64(chunks)*r.largest, int64(chunks)*r.mean
+	return &w, &x
+}
+
+// need prices calls to the backend of a role. A nil in is not known.
+func (r *reckoning) need(role string, calls int, in *int64, out, searches int64) Need {
+	n := Need{Calls: calls}
+	if role == matrix.RoleStore {
+		zero := nothing()
+		zero.Calls = calls
+		return zero
+	}
+	n.TokensIn = in
+	n.TokensOut = &out
+	if r.count == nil {
+		n.TokensOut = nil
+	}
+	if !slices.Contains(r.out.Paid, role) {
+		n.CostMicro = new(int64)
+		return n
+	}
+	n.Paid = calls
+	price := r.e.Prices.Of(role)
+	counts := matrix.Counts{Output: out, Searches: searches}
+	if in != nil {
+		counts.Input = *in
+	}
+	bySearch := role == matrix.RoleReranker && price != nil && price.Search != nil && price.Input == nil
+	if cost, known := price.Cost(counts); known && price.Lacks(role) == "" && (in != nil || bySearch) {
+		micro := int64(cost)
+		n.CostMicro = &micro
+	}
+	return n
+}
+
+func (r *reckoning) add(name, cell string, worst, expected Need) {
+	r.out.Worst.Add(worst)
+	r.out.Expected.Add(expected)
+	for i := range r.out.Cells {
+		if c := &r.out.Cells[i]; c.Case == name && c.Cell == cell {
+			c.Worst.Add(worst)
+			c.Expected.Add(expected)
+			return
+		}
+	}
+	r.out.Cells = append(r.out.Cells, CellNeed{Case: name, Cell: cell, Worst: worst, Expected: expected})
+}
+
+// margin is the most that a local count may stand for.
+func margin(n *int64, texts int) *int64 {
+	if n == nil {
+		return nil
+	}
+	worst := adapters.WorstInput(*n, int64(texts))
+	return &worst
+}
+
+// What a comparison of stored vectors takes at the most (docs/identity.md): the texts of the sample as they are and under each
+// prefix; of some that stay open, the store's neighbours and the start of the text.
+const (
+	identityPasses   = 10 // of all texts
+	identityCalls    = 14
+	identitySearches = 8
+	identityTexts    = 192 // in the calls that are not over all texts
+)
+
+// sharedCalls are made for all cases: documents are embedded for a store that makes its own vectors, and the sample afresh.
+func (r *reckoning) sharedCalls() {
+	if r.e.Backends.Store.Free() && r.chunks > 0 {
+		calls := (r.chunks + batch - 1) / batch
+		worst, expected := margin(&r.corpus, r.chunks), r.corpus
+		r.add("", cellDocuments, r.need(matrix.RoleEmbedder, calls, worst, 0, 0), r.need(matrix.RoleEmbedder, calls, &expected, 0, 0))
+	}
+	if n := r.e.Checks.Sample; n > 0 {
+		if r.chunks > 0 {
+			n = min(n, r.chunks)
+		}
+		all := identityPasses*n + identityTexts
+		worst, _ := r.tokensOf(all)
+		_, expected := r.tokensOf(n)
+		most := r.need(matrix.RoleEmbedder, identityCalls+identityPasses*(n/batch), margin(worst, all), 0, 0)
+		most.Add(r.need(matrix.RoleStore, identitySearches, nil, 0, 0))
+		r.add("", cellSample, most, r.need(matrix.RoleEmbedder, 1+n/batch, expected, 0, 0))
+	}
+}
+
+// searches adds the retrievals of a case. A search of a live store is made twice, as production makes it and to its full depth.
+func (r *reckoning) searches(c *matrix.Case, plan *matrix.Plan) {
+	perSearch := 2
+	if r.e.Backends.Store.Free() {
+		perSearch = 1
+	}
+	question := r.counted(c.Question())
+	for _, p := range plan.Retrievals {
+		worst, expected := r.need(matrix.RoleStore, perSearch, nil, 0, 0), nothing()
+		if p.Cell == matrix.ControlRerank {
+			worst = nothing()
+		}
+		if asked := p.Cell == matrix.CellC || p.Cell == matrix.ProbeAsTyped || p.Cell == matrix.ProbeIndexEmbed; r.embeds() && asked {
+			worst.Add(r.need(matrix.RoleEmbedder, 1, margin(question, 1), 0, 0))
+		}
+		if p.Condition == "" {
+			expected = r.need(matrix.RoleStore, perSearch, nil, 0, 0)
+			if r.embeds() && p.Cell == matrix.CellC {
+				expected.Add(r.need(matrix.RoleEmbedder, 1, question, 0, 0))
+			}
+		}
+		r.reranks(p.Cell, question, &worst, &expected)
+		r.add(c.ID, string(p.Cell), worst, expected)
+	}
+	if len(plan.Retrievals) > 0 && r.embeds() && c.HasGold() && r.e.Checks.Sample > 0 {
+		gold := keepItems * len(c.Evidence.Required)
+		all := identityPasses*gold + identityTexts
+		worst, _ := r.tokensOf(all)
+		_, expected := r.tokensOf(len(c.Evidence.Required))
+		most := r.need(matrix.RoleEmbedder, identityCalls, margin(worst, all), 0, 0)
+		most.Add(r.need(matrix.RoleStore, max(identitySearches, gold), nil, 0, 0))
+		r.add(c.ID, cellSample, most, r.need(matrix.RoleEmbedder, 1, expected, 0, 0))
+	}
+}
+
+// reranks adds the calls of the reranker: one of C, and three of its control.
+func (r *reckoning) reranks(cell matrix.CellID, question *int64, worst, expected *Need) {
+	if r.e.Pipeline.Rerank == nil || r.e.Backends.Reranker == nil {
+		return
+	}
+	k := r.e.Pipeline.Search.K
+	most, mean := r.tokensOf(k)
+	times := func(n *int64, by int) *int64 {
+		if n == nil {
+			return nil
+		}
+		product := *n * int64(by)
+		return &product
+	}
+	switch cell {
+	case matrix.CellC:
+		searches := adapters.Searches(k)
+		worst.Add(r.need(matrix.RoleReranker, 1, margin(bothOf(most, times(question, k)), 2*k), 0, searches))
+		expected.Add(r.need(matrix.RoleReranker, 1, bothOf(mean, times(question, k)), 0, searches))
+	case matrix.ControlRerank:
+		two, _ := r.tokensOf(2)
+		worst.Add(r.need(matrix.RoleReranker, 3, margin(bothOf(two, times(question, 7)), 8), 0, 3))
+	}
+}
+
+func (r *reckoning) counted(texts ...string) *int64 {
+	if r.count == nil {
+		return nil
+	}
+	var n int64
+	for _, t := range texts {
+		n += int64(r.count(t))
+	}
+	return &n
+}
+
+// generations adds a cell that generates. The embedded generator is asked once, as it answers equal requests alike.
+func (r *reckoning) generations(c *matrix.Case, prompter *matrix.Prompter, cell matrix.PlannedCell) {
+	var texts []string
+	for _, m := range prompter.Messages(c, nil) {
+		texts = append(texts, m.Text)
+	}
+	items, worst, expected := r.context(c, cell)
+	in := margin(bothOf(r.counted(texts...), worst), len(texts)+items)
+	usual := bothOf(r.counted(texts...), expected)
+	most := int64(r.e.Pipeline.Generate.MaxTokens)
+	of := func(repeats int, each *int64, out int64) Need {
+		var all *int64
+		if each != nil {
+			sum := *each * int64(repeats)
+			all = &sum
+		}
+		return r.need(matrix.RoleGenerator, repeats, all, out*int64(repeats), 0)
+	}
+	likely := cell.Repeats
+	if r.e.Backends.Generator.Free() && r.e.Backends.Pipeline.Free() {
+		likely = 1
+	}
+	answer := max(most/expectedPart, 1)
+	r.add(c.ID, string(cell.Cell), of(cell.Repeats, in, most), of(likely, usual, answer))
+}
+
+// context is how many items a cell's context may hold, and their tokens.
+func (r *reckoning) context(c *matrix.Case, cell matrix.PlannedCell) (items int, worst, expected *int64) {
+	variant := cell.Cell.Variant()
+	if variant == matrix.ClosedBook {
+		return 0, new(int64), new(int64)
+	}
+	if cell.Base == matrix.CellB || cell.Cell == matrix.CellB {
+		items = len(c.Evidence.Required)
+		switch variant {
+		case matrix.DropSpan:
+			items--
+		case matrix.WithSuperseded, matrix.WithDistractor, matrix.WithIrrelevant:
+			items++
+		}
+		worst, expected = r.tokensOf(items)
+		for _, q := range c.Evidence.Required { // gold that is written in the case may be longer than any chunk
+			for _, g := range q.AnyOf {
+				worst = bothOf(worst, r.counted(g.Text))
+			}
+		}
+		return items, worst, expected
+	}
+	items = r.e.Pipeline.Search.K
+	if rerank := r.e.Pipeline.Rerank; rerank != nil {
+		items = rerank.Top
+	}
+	worst, expected = r.tokensOf(items)
+	if budget := r.e.Pipeline.Assemble.Budget; budget.Unit == "tokens" && r.count != nil {
+		most := int64(budget.N)
+		if worst == nil || *worst > most {
+			worst = &most
+		}
+		if expected != nil && *expected > most {
+			expected = &most
+		}
+	}
+	return items, worst, expected
+}
+
+// explain says what the numbers rest on.
+func (r *reckoning) explain() {
+	if r.count == nil {
+		return
+	}
+	say := func(list *[]string, format string, args ...any) { *list = append(*list, fmt.Sprintf(format, args...)) }
+	if r.chunks > 0 {
+		say(&r.out.Assumes, "the %d chunks of the documents have %d tokens on average and %d at the most, by %s", r.chunks, r.mean, r.largest, tokenizerOf(r.e))
+	}
+	say(&r.out.Assumes, "worst case: local counts and half of them again, and 16 tokens for each message or item; answers of max_tokens; no retries")
+	say(&r.out.Assumes, "expected: answers of a quarter of max_tokens, every cell that generates is run, and no search has to be probed")
+	if r.chunks == 0 {
+		say(&r.out.Unknown, "how long the store's chunks are: the experiment names no documents")
+		if r.e.Pipeline.Assemble.Budget.Unit != "tokens" {
+			say(&r.out.Unknown, "how long production's context is: pipeline.assemble.budget is not in tokens")
+		}
+	}
+	if slices.Contains(r.out.Paid, matrix.RoleJudge) {
+		say(&r.out.Unknown, "how much the judge reads: the answers that are put to it are not written yet")
+	}
+	for _, role := range r.out.Paid {
+		if lacks := r.e.Prices.Of(role).Lacks(role); lacks != "" {
+			say(&r.out.Unknown, "what the %s costs: prices.%s needs %s", role, role, lacks)
+		}
+	}
+}

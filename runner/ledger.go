@@ -1,0 +1,152 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// ErrBudget is returned when limits.budget does not allow the next call.
+var ErrBudget = adapters.ErrBudget
+
+// ledger holds all calls of an execution to its budget, and keeps what was asked for all cases together.
+type ledger struct {
+	experiment *matrix.Experiment
+	budget     *adapters.Budget // nil: no limit
+	count      counter          // of tokens; nil: no limit needs them
+
+	mu     sync.Mutex
+	shared []matrix.Asked // by calls that belong to no case
+}
+
+// newLedger refuses a budget of money that cannot be kept.
+func newLedger(e *matrix.Experiment) (*ledger, error) {
+	g := &ledger{experiment: e}
+	budget := e.Limits.Budget
+	if lacks := e.Unpriced(); budget.Cost.Currency != "" && len(lacks) > 0 {
+		return nil, fmt.Errorf("limits.budget.cost is %s, and what a call costs is not known: set %s, or take limits.budget.cost away", budget.Cost, strings.Join(lacks, " and "))
+	}
+	if budget != (matrix.Spending{}) {
+		g.budget = adapters.NewBudget(adapters.Amount{Calls: budget.Calls, Tokens: budget.Tokens, Micro: int64(budget.Cost.Micro)})
+	}
+	if budget.Tokens > 0 || budget.Cost.Micro > 0 || e.Limits.TokensPerMinute > 0 {
+		var err error
+		if g.count, err = newCounter(tokenizerOf(e)); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// tokenizerOf is what counts tokens here: that of the context where it counts tokens, or else a common one.
+func tokenizerOf(e *matrix.Experiment) string {
+	if name := e.Pipeline.Assemble.Tokenizer; name != "" && name != "words" {
+		return name
+	}
+	return "o200k_base"
+}
+
+// meter says what the calls to the backend in a role take.
+func (g *ledger) meter(role string, backend *matrix.Backend) *adapters.Meter {
+	m := &adapters.Meter{Budget: g.budget, Count: g.count}
+	if price := g.experiment.Prices.Of(role); g.experiment.Limits.Budget.Cost.Currency != "" && !backend.Free() {
+		m.Cost = func(u adapters.Usage) int64 {
+			cost, _ := price.Cost(counts(u)) // known: a budget of money without a complete price was refused
+			return int64(cost)
+		}
+	}
+	return m
+}
+
+// policy turns the experiment's limits into the policy of one backend, which has a pace and slots of its own.
+func (g *ledger) policy(role string, backend *matrix.Backend, redact *adapters.Redactor) adapters.Policy {
+	l := g.experiment.Limits
+	return adapters.Policy{
+		Name: backend.Adapter, Redact: redact, Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency),
+		Meter: g.meter(role, backend), Pace: adapters.NewPace(l.RequestsPerMinute, l.TokensPerMinute),
+		OnAttempt: func(ctx context.Context, a adapters.Attempt) error { return g.attempt(ctx, role, a) },
+	}
+}
+
+func counts(u adapters.Usage) matrix.Counts {
+	asked := matrix.Asked{Input: u.Input, CachedInput: u.CachedInput, Output: u.Output, Searches: u.Searches}
+	return asked.Counts()
+}
+
+// isCall reports whether an operation is a call in the sense of a budget. Reading a store is none.
+func isCall(op string) bool {
+	switch op {
+	case "search", "embed", "rerank", "generate", "ask":
+		return true
+	}
+	return false
+}
+
+// attempt counts the tries of a call, and journals them: the intent before each, and the outcome of each that is followed by another.
+func (g *ledger) attempt(ctx context.Context, role string, a adapters.Attempt) error {
+	b, ofCase := ctx.Value(begunKey{}).(*begun)
+	if a.Done && isCall(a.Op) {
+		asked := askedBy(role, a)
+		if ofCase {
+			b.asked = matrix.AddAsked(b.asked, asked)
+		} else {
+			g.share(asked)
+		}
+	}
+	switch {
+	case !ofCase:
+		return nil
+	case !a.Done && (b.tries == 0 || a.Number > 1):
+		b.tries++
+		return b.run.recorder.Intent(results.Intent{CallKey: b.key, Call: b.call, Attempt: b.tries, Durable: b.durable})
+	case a.Done && a.Again:
+		return b.run.recorder.Outcome(results.Outcome{
+			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: callError(a.Err), LatencyMS: a.Took.Milliseconds(), Durable: b.durable,
+		})
+	}
+	return nil
+}
+
+func askedBy(role string, a adapters.Attempt) matrix.Asked {
+	asked := matrix.Asked{Role: role, Calls: 1, Input: a.Used.Input, CachedInput: a.Used.CachedInput, Output: a.Used.Output}
+	if a.Billed {
+		asked.Searches = a.Used.Searches
+		if role != matrix.RoleStore && !a.Used.Reported() {
+			asked.Untold = 1
+		}
+	}
+	return asked
+}
+
+func (g *ledger) share(asked matrix.Asked) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shared = matrix.AddAsked(g.shared, asked)
+}
+
+// overBudget is the error of the run where a call was not made because of the budget, nil where that is not so. It names the
+// setting and what was spent.
+func (g *ledger) overBudget(err error) error {
+	var over *adapters.BudgetError
+	if !errors.As(err, &over) {
+		return nil
+	}
+	budget := g.experiment.Limits.Budget
+	switch over.Limit {
+	case "calls":
+		return fmt.Errorf("limits.budget.calls is %d, and %d were made: %w", over.Most, over.Spent, ErrBudget)
+	case "tokens":
+		return fmt.Errorf("limits.budget.tokens is %d: %d are spent, and the next call may take %d: %w", over.Most, over.Spent, over.Asked, ErrBudget)
+	}
+	amount := func(n int64) matrix.Money {
+		return matrix.Money{Micro: matrix.Micro(n), Currency: budget.Cost.Currency}
+	}
+	return fmt.Errorf("limits.budget.cost is %s: %s are spent, and the next call may cost %s: %w", budget.Cost, amount(over.Spent), amount(over.Asked), ErrBudget)
+}
