@@ -83,7 +83,7 @@ func (c *Complaint) Has(texts ...string) bool {
 // TooLong reports whether it says that a text is longer than what the model reads.
 func (c *Complaint) TooLong() bool {
 	return c.Has("context_length_exceeded", "exceed_context_size", "maximum context length", "context size", "context window", "context length", "string_above_max_length", "too many tokens", "input is too long",
-		"prompt is too long", "must have less than") // the last is TEI's
+		"prompt is too long", "must have less than", "is too large to process") // the last are TEI's, and llama.cpp's of texts to embed and rerank
 }
 
 // Filtered reports whether it is of the provider's filter of content.
