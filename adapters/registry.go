@@ -17,6 +17,7 @@ const (
 	RoleEmbedder  Role = "embedder"
 	RoleGenerator Role = "generator"
 	RoleReranker  Role = "reranker"
+	RolePipeline  Role = "service"
 )
 
 // Config is what a factory gets. Opening is the first moment that may touch disk or network.
@@ -50,6 +51,7 @@ type Factory struct {
 	OpenEmbedder  func(ctx context.Context, cfg Config) (Embedder, error)
 	OpenGenerator func(ctx context.Context, cfg Config) (Generator, error)
 	OpenReranker  func(ctx context.Context, cfg Config) (Reranker, error)
+	OpenPipeline  func(ctx context.Context, cfg Config) (Pipeline, error)
 }
 
 // Registry names the adapters that are built in. It is a value: cmd fills one, tests make their own.
@@ -101,6 +103,11 @@ func (r *Registry) Generator(ctx context.Context, name string, cfg Config) (Gene
 // Reranker opens the named adapter as a reranker.
 func (r *Registry) Reranker(ctx context.Context, name string, cfg Config) (Reranker, error) {
 	return open(ctx, r.factories[name].OpenReranker, name, RoleReranker, cfg)
+}
+
+// Pipeline opens the named adapter as a pipeline.
+func (r *Registry) Pipeline(ctx context.Context, name string, cfg Config) (Pipeline, error) {
+	return open(ctx, r.factories[name].OpenPipeline, name, RolePipeline, cfg)
 }
 
 func open[T io.Closer](ctx context.Context, f func(context.Context, Config) (T, error), name string, role Role, cfg Config) (T, error) {

@@ -16,7 +16,7 @@ import (
 var schemaFiles embed.FS
 
 // roles are the backends of an experiment, in the order in which they are asked.
-var roles = []string{"store", "embedder", "generator", "reranker"}
+var roles = []string{"store", "embedder", "generator", "reranker", "service"}
 
 // judgeRole is the backend that is a generator by another name.
 const judgeRole = "judge"

@@ -57,6 +57,8 @@ func (r *Retrieval) AllAsked() []Asked {
 		return nil
 	case len(r.Asked) > 0:
 		return r.Asked
+	case r.By != "":
+		return nil // it is told by a trial
 	}
 	return []Asked{{Role: RoleStore, Calls: 1}}
 }

@@ -29,9 +29,11 @@ type Experiment struct {
 type Backends struct {
 	Store     *Backend `json:"store"`
 	Embedder  *Backend `json:"embedder,omitempty"`
-	Generator *Backend `json:"generator"`
+	Generator *Backend `json:"generator"` // nil only where Pipeline answers everything
 	Reranker  *Backend `json:"reranker,omitempty"`
 	Judge     *Backend `json:"judge,omitempty"` // a generator of its own
+	// Pipeline is the user's own service, which then is production: Pipeline below describes it, for what it does not do itself.
+	Pipeline *Backend `json:"service,omitempty"`
 }
 
 // Backend is an adapter's name and its settings, a JSON object that the adapter's own schema has accepted.

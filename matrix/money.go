@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -233,11 +234,11 @@ func (e *Experiment) Paid() []string {
 	for _, b := range []struct {
 		role    string
 		backend *Backend
-	}{{RoleEmbedder, e.Backends.Embedder}, {RoleReranker, e.Backends.Reranker}, {RoleGenerator, e.Backends.Generator}, {RoleJudge, e.Backends.Judge}} {
+	}{{RoleEmbedder, e.Backends.Embedder}, {RoleReranker, e.Backends.Reranker}, {RoleGenerator, e.Backends.Generator}, {RoleGenerator, e.Backends.Pipeline}, {RoleJudge, e.Backends.Judge}} {
 		if b.role == RoleJudge && !e.Judge.Asks() {
 			continue
 		}
-		if b.backend != nil && !b.backend.Free() {
+		if b.backend != nil && !b.backend.Free() && !slices.Contains(out, b.role) {
 			out = append(out, b.role)
 		}
 	}

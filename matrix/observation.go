@@ -3,6 +3,7 @@ package matrix
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Observations is everything that was recorded from outside for one case. Nothing here is recomputed; everything else is
@@ -78,6 +79,7 @@ type Retrieval struct {
 	Cell           CellID     `json:"cell"`
 	Query          string     `json:"query"`           // the question as typed
 	QueryEffective string     `json:"query_effective"` // as the store received it
+	By             string     `json:"by,omitempty"`    // ByService; else Culprit made it from the backends
 	Mode           string     `json:"mode"`
 	K              int        `json:"k"`
 	Depth          int        `json:"depth"`
@@ -176,12 +178,29 @@ type Usage struct {
 	CachedInputTokens *int `json:"cached_input_tokens,omitempty"`
 }
 
+// Who made a retrieval or a trial, where it was not Culprit from the experiment's backends.
+const (
+	ByService = "service"     // the user's own service
+	ByTap     = "service/tap" // the service, with another context put into its prompt on the way to its model
+)
+
+// What a service may not tell of a trial.
+const (
+	PackedUnobserved = "packed"
+	PromptUnobserved = "prompt"
+)
+
+// Unseen reports whether a boundary of the trial was not observed.
+func (t *Trial) Unseen(boundary string) bool { return slices.Contains(t.Unobserved, boundary) }
+
 // Trial is one repetition of a cell that generates, with what was observed from assembly on.
 type Trial struct {
 	CallKey           string          `json:"call_key"`
 	Cell              CellID          `json:"cell"`
-	Rep               int             `json:"rep"`                 // from 1
-	Retrieval         string          `json:"retrieval,omitempty"` // call key of the retrieval that its context came from
+	Rep               int             `json:"rep"`                  // from 1
+	By                string          `json:"by,omitempty"`         // By…; "": Culprit, from the experiment's backends
+	Unobserved        []string        `json:"unobserved,omitempty"` // boundaries that a service does not tell: …Unobserved
+	Retrieval         string          `json:"retrieval,omitempty"`  // call key of the retrieval that its context came from
 	Packed            []Packed        `json:"packed"`
 	Dropped           []Dropped       `json:"dropped,omitempty"`
 	Prompt            []PromptMessage `json:"prompt,omitempty"`

@@ -83,6 +83,7 @@ const (
 	ProbeKeyword     CellID = "C/keyword"      // the keyword arm of a hybrid search alone
 	ProbeDense       CellID = "C/dense"        // the dense arm alone
 	ProbeIndexEmbed  CellID = "C/index-embed"  // the query embedded as the index is pinned or declared to be
+	ProbeDeclared    CellID = "C/declared"     // of a service: the search that the experiment declares, made in the store
 	ProbeNamed       CellID = "C/named"        // the gold items by name: their own scores
 	ProbeAhead       CellID = "C/ahead"        // what scores better than they do, counted however deep
 	ControlFilter    CellID = "C/filter-void"  // a filter value that cannot exist: must return nothing
@@ -156,7 +157,8 @@ func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
 		Refusal   []string
 		Claims    []Claim
 		Expect    Expect
-	}{e.Backends.Generator, e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Faults, e.Pipeline.Assemble.Tokenizer, e.Pipeline.Refusal, c.Claims, c.Expect})
+		Pipeline  *Backend `json:",omitempty"`
+	}{e.Backends.Generator, e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Faults, e.Pipeline.Assemble.Tokenizer, e.Pipeline.Refusal, c.Claims, c.Expect, e.Backends.Pipeline})
 	if err != nil {
 		return nil, fmt.Errorf("settings of experiment %q: %w", e.Name, err)
 	}
@@ -258,6 +260,7 @@ func expandSearches(e *Experiment, c *Case) []PlannedSearch {
 		}
 	}
 	vectors := s.Mode == ModeDense || s.Mode == ModeHybrid
+	probe(ProbeDeclared, e.Backends.Pipeline != nil, "the declared search is made in the store, beside the service")
 	probe(ProbeAsTyped, e.Pipeline.Query != "", "the question as typed is searched for")
 	probe(ProbeNoFilter, len(s.Filter) > 0, "the filter is removed")
 	probe(ProbeNoThreshold, s.Threshold != nil, "the threshold is removed")

@@ -119,22 +119,23 @@ type Totals struct {
 
 // CaseSummary is one case of a summary.
 type CaseSummary struct {
-	ID        string                        `json:"id"`
-	Risk      matrix.Risk                   `json:"risk"`
-	Outcome   verdict.Outcome               `json:"outcome"`
-	Qualifier string                        `json:"qualifier,omitempty"`
-	Summary   string                        `json:"summary"` // one line
-	Defects   []DefectSummary               `json:"defects"`
-	Cells     map[matrix.CellID]CellSummary `json:"cells"`
-	Gold      bool                          `json:"gold"` // the case declares evidence
-	Retrieval RetrievalSummary              `json:"retrieval"`
-	Checks    map[string]matrix.Answer      `json:"checks"`
-	Answer    AnswerTotals                  `json:"answer"`
-	Judged    *verdict.Judged               `json:"judged,omitempty"` // what a model said of the answers
-	Missing   []string                      `json:"missing,omitempty"`
-	Findings  []string                      `json:"findings,omitempty"`
-	Totals    Totals                        `json:"totals"`
-	Bundle    string                        `json:"bundle"`
+	ID            string                        `json:"id"`
+	Risk          matrix.Risk                   `json:"risk"`
+	Outcome       verdict.Outcome               `json:"outcome"`
+	Qualifier     string                        `json:"qualifier,omitempty"`
+	Summary       string                        `json:"summary"` // one line
+	Defects       []DefectSummary               `json:"defects"`
+	Cells         map[matrix.CellID]CellSummary `json:"cells"`
+	Gold          bool                          `json:"gold"` // the case declares evidence
+	Retrieval     RetrievalSummary              `json:"retrieval"`
+	Checks        map[string]matrix.Answer      `json:"checks"`
+	Answer        AnswerTotals                  `json:"answer"`
+	Judged        *verdict.Judged               `json:"judged,omitempty"` // what a model said of the answers
+	Missing       []string                      `json:"missing,omitempty"`
+	Findings      []string                      `json:"findings,omitempty"`
+	NotProduction []string                      `json:"not_production,omitempty"` // parts that were made otherwise than by the user's own service
+	Totals        Totals                        `json:"totals"`
+	Bundle        string                        `json:"bundle"`
 }
 
 // DefectSummary is one defect of a summary.
@@ -184,6 +185,9 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 			s.Setup.Generator = b.Adapter
 		}
 	}
+	if b := e.Backends.Pipeline; b != nil {
+		s.Setup.Generator = "your service"
+	}
 	if b := e.Backends.Reranker; b != nil && e.Pipeline.Rerank != nil {
 		if s.Setup.Reranker = modelOf(b); s.Setup.Reranker == "" {
 			s.Setup.Reranker = b.Adapter
@@ -210,7 +214,7 @@ func (s *Summary) Share(e *matrix.Experiment, asked []matrix.Asked) {
 func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observations, bundle string) CaseSummary {
 	s := CaseSummary{
 		ID: e.Case, Risk: e.Risk, Outcome: e.Outcome, Qualifier: e.Qualifier, Summary: e.Summary, Bundle: bundle,
-		Missing: e.Missing, Findings: e.Findings, Gold: len(o.Store.Gold) > 0 || len(e.Retrieval.Gold) > 0,
+		Missing: e.Missing, Findings: e.Findings, NotProduction: e.NotProduction, Gold: len(o.Store.Gold) > 0 || len(e.Retrieval.Gold) > 0,
 		Defects: []DefectSummary{}, Cells: map[matrix.CellID]CellSummary{}, Checks: map[string]matrix.Answer{},
 		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Totals: totalsOf(x, o.Asked()), Retrieval: summariseRetrieval(e.Retrieval),
 	}

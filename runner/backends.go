@@ -19,12 +19,14 @@ type backends struct {
 	embedder  adapters.Embedder // nil where the experiment names none
 	generator adapters.Generator
 	reranker  adapters.Reranker // nil where the experiment names none
+	pipeline  adapters.Pipeline // nil where Culprit composes the pipeline itself
 	judge     *oneJudge         // nil where nothing is asked of one
 
 	storeInfo     adapters.StoreInfo
 	embedderInfo  adapters.EmbedderInfo
 	generatorInfo adapters.GeneratorInfo
 	rerankerInfo  adapters.RerankerInfo
+	pipelineInfo  adapters.PipelineInfo
 	judgeInfo     adapters.GeneratorInfo
 
 	ledger *ledger
@@ -77,14 +79,18 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 	if searchOnly {
 		return b, nil
 	}
-	spec = e.Backends.Generator
-	generator, err := o.Registry.Generator(ctx, spec.Adapter, config(spec))
-	if err != nil {
-		return nil, err
+	if spec := e.Backends.Generator; spec != nil {
+		generator, err := o.Registry.Generator(ctx, spec.Adapter, config(spec))
+		if err != nil {
+			return nil, err
+		}
+		b.generator = adapters.WrapGenerator(generator, policy(matrix.RoleGenerator, spec))
+		if b.generatorInfo, err = b.generator.Describe(ctx); err != nil {
+			return nil, fmt.Errorf("asking the generator what it is: %w", err)
+		}
 	}
-	b.generator = adapters.WrapGenerator(generator, policy(matrix.RoleGenerator, spec))
-	if b.generatorInfo, err = b.generator.Describe(ctx); err != nil {
-		return nil, fmt.Errorf("asking the generator what it is: %w", err)
+	if err := b.openPipeline(ctx, e, o, config, policy); err != nil {
+		return nil, err
 	}
 	if spec := e.Backends.Reranker; spec != nil {
 		reranker, err := o.Registry.Reranker(ctx, spec.Adapter, config(spec))
@@ -141,6 +147,9 @@ func (b *backends) Close() error {
 	}
 	if b.reranker != nil {
 		errs = append(errs, b.reranker.Close())
+	}
+	if b.pipeline != nil {
+		errs = append(errs, b.pipeline.Close())
 	}
 	if b.judge != nil {
 		errs = append(errs, b.judge.Close())

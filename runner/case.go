@@ -33,6 +33,7 @@ type caseRun struct {
 	controls int      // calls of the rerank control so far
 	unranked bool     // the reranker is not asked
 	before   seen     // calls of the same case that were made already
+	service  service  // what the user's own pipeline has told so far
 }
 
 // seen is what was observed of a case under a smaller plan; its calls are not made again.
@@ -107,7 +108,7 @@ func (r *caseRun) retrieveAll(ctx context.Context) (err error) {
 	} else if r.obs.Store.Embed, err = r.forCase(ctx, r.identity, r.obs.Store.Gold); err != nil {
 		return err
 	}
-	production, err := r.retrieve(ctx, r.production())
+	production, err := r.retrieveProduction(ctx)
 	if err != nil {
 		return err
 	}

@@ -319,7 +319,7 @@ func (r *reckoning) generations(c *matrix.Case, prompter *matrix.Prompter, cell 
 		return r.need(matrix.RoleGenerator, repeats, all, out*int64(repeats), 0)
 	}
 	likely := cell.Repeats
-	if r.e.Backends.Generator.Free() {
+	if r.e.Backends.Generator.Free() && r.e.Backends.Pipeline.Free() {
 		likely = 1
 	}
 	answer := max(most/expectedPart, 1)

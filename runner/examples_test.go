@@ -13,7 +13,9 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/adapters/openai"
 	"github.com/culprit-rag/culprit/adapters/qdrant"
+	"github.com/culprit-rag/culprit/adapters/remote"
 	"github.com/culprit-rag/culprit/adapters/weaviate"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
@@ -30,7 +32,7 @@ const examples = "../experiments/examples"
 
 func exampleRegistry(t *testing.T) *adapters.Registry {
 	t.Helper()
-	registry, err := adapters.NewRegistry(embedded.Factory(), qdrant.Factory(), weaviate.Factory())
+	registry, err := adapters.NewRegistry(embedded.Factory(), openai.Factory(), qdrant.Factory(), remote.Factory(), weaviate.Factory())
 	if err != nil {
 		t.Fatal(err)
 	}

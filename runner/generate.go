@@ -21,13 +21,16 @@ const maxAnswer = 1 << 20
 // trials runs every cell that generates. Contexts are built first, so that identical requests to a deterministic generator
 // are seen before any is made; then the calls run side by side, and each writes its own place of the plan's order.
 func (r *caseRun) trials(ctx context.Context) error {
-	production, dropped := r.assemble(&r.obs.Retrievals[0])
+	production, dropped, err := r.productionContext(ctx)
+	if err != nil {
+		return err
+	}
 	var todo []int
 	first := map[string]string{} // input digest → call key of the trial that makes the call
 	copies := map[int]int{}
 	for _, cell := range r.plan.Cells {
 		packed, irrelevant, reason := r.context(cell, production)
-		if r.obs.Retrievals[0].Status != matrix.StatusOK {
+		if r.obs.Retrievals[0].Status != matrix.StatusOK && r.pipeline == nil {
 			reason = "the search of C failed"
 		}
 		for rep := 1; rep <= cell.Repeats; rep++ {
@@ -37,6 +40,11 @@ func (r *caseRun) trials(ctx context.Context) error {
 			}
 			if cell.Cell == matrix.CellA {
 				t.Dropped = dropped
+			}
+			if known := r.service.first; known != nil && cell.Cell == matrix.CellA && rep == 1 {
+				r.obs.Trials, r.inputs = append(r.obs.Trials, *known), append(r.inputs, r.service.input)
+				first[r.service.input] = known.CallKey
+				continue
 			}
 			if reason != "" {
 				t.Status, t.Reason, t.Packed = matrix.StatusNotRun, reason, []matrix.Packed{}
@@ -96,6 +104,9 @@ func (r *caseRun) byKey(key string) int {
 
 // prepare renders the prompt, names the call, and serves the answer from production's cache where that would.
 func (r *caseRun) prepare(t *matrix.Trial) error {
+	if r.serves(t.Cell) {
+		return r.prepareService(t)
+	}
 	call := matrix.Call{
 		Case: r.plan.CaseDigest, Cell: t.Cell, Step: "generate", Rep: t.Rep,
 		Provider: r.experiment.Backends.Generator.Adapter, Model: r.generatorInfo.Model, Params: r.plan.Cells[0].Settings,
@@ -139,6 +150,9 @@ func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
+	if r.serves(t.Cell) {
+		return r.serve(ctx, t)
+	}
 	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
 	g := r.experiment.Pipeline.Generate
 	req := adapters.GenerateRequest{MaxTokens: g.MaxTokens, Stop: g.Stop, Seed: &t.Seed}

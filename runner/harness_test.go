@@ -12,6 +12,8 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/adapters/openai"
+	"github.com/culprit-rag/culprit/adapters/remote"
 	"github.com/culprit-rag/culprit/adapters/weaviate/weaviatetest"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix/verdict"
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(weaviatetest.Main{M: m}) }
 
 func registry(t *testing.T) *adapters.Registry {
 	t.Helper()
-	r, err := adapters.NewRegistry(embedded.Factory())
+	r, err := adapters.NewRegistry(embedded.Factory(), openai.Factory(), remote.Factory())
 	if err != nil {
 		t.Fatal(err)
 	}

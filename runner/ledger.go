@@ -83,7 +83,7 @@ func counts(u adapters.Usage) matrix.Counts {
 // isCall reports whether an operation is a call in the sense of a budget. Reading a store is none.
 func isCall(op string) bool {
 	switch op {
-	case "search", "embed", "rerank", "generate":
+	case "search", "embed", "rerank", "generate", "ask":
 		return true
 	}
 	return false

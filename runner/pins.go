@@ -3,6 +3,7 @@ package runner
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/results"
@@ -25,6 +26,9 @@ func (s *session) pins() (results.Pins, error) {
 	}
 	if p.Reranker != nil {
 		p.Reranker.Model = s.rerankerInfo.Model
+	}
+	if s.pipeline != nil {
+		p.Extra = map[string]string{"pipeline": strings.TrimSpace(s.pipelineInfo.Name + " " + s.pipelineInfo.Version)}
 	}
 	if p.Judge != nil {
 		p.Judge.ModelRequested, p.Judge.Prompt, p.Judge.Local = s.judgeInfo.Model, judgeDigest(), s.judgeInfo.Local

@@ -254,6 +254,11 @@ func texts(hits []matrix.Hit) []string {
 // probes runs the searches of C that remove exactly one thing. They are made only where they decide something.
 func (r *caseRun) probes(ctx context.Context) error {
 	missed := r.goldMissed()
+	if missed && r.obs.Retrievals[0].By != "" {
+		if same, err := r.declaredSearch(ctx); err != nil || !same {
+			return err
+		}
+	}
 	for _, planned := range r.plan.Retrievals[1:] {
 		if planned.Condition == matrix.IfGoldMissed && !missed {
 			continue
@@ -285,6 +290,8 @@ func (r *caseRun) probes(ctx context.Context) error {
 				return err
 			}
 			continue
+		case matrix.ProbeDeclared:
+			continue // made before, where the service searched itself
 		case matrix.ProbeAhead:
 			continue // made by the probe before, which knows the scores
 		case matrix.ControlFilter:

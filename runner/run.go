@@ -73,7 +73,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
 	summary := results.NewSummary(execution.ID(), s.experiment)
-	summary.Setup.Local, summary.Setup.JudgeLocal = s.generatorInfo.Local, s.judgeInfo.Local
+	summary.Setup.Local, summary.Setup.JudgeLocal = s.generatorInfo.Local && s.pipeline == nil, s.judgeInfo.Local
 	summary.Bundles, summary.Planned = execution.Dir(), len(l.Cases)
 	cases := make([]*results.CaseSummary, len(l.Cases))
 	var runErr error
@@ -127,7 +127,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 		return nil, err
 	}
 	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), notes: &notes{}}
-	s.deterministic = b.generatorInfo.Deterministic
+	s.deterministic = b.deterministic()
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())

@@ -107,7 +107,7 @@ func expand(ctx context.Context, l *experiments.Loaded) (_ *plans, err error) {
 
 func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	for _, text := range report.Wrap(fmt.Sprintf("%s · %s · store %s/%s · generator %s · k %d · budget %s · repeats %d", e.Name,
-		counted(len(p.Cases), "case", "cases"), e.Backends.Store.Adapter, e.Pipeline.Search.Mode, e.Backends.Generator.Adapter,
+		counted(len(p.Cases), "case", "cases"), e.Backends.Store.Adapter, e.Pipeline.Search.Mode, generatorOf(e),
 		e.Pipeline.Search.K, e.Pipeline.Assemble.Budget, e.Runs.Repeats), a.width()) {
 		line(a.out, text)
 	}
@@ -337,4 +337,12 @@ func (a *app) showSubjects(cases []*matrix.Plan, differ bool) {
 func padded(text string, width int) string {
 	text = report.Safe(text)
 	return text + strings.Repeat(" ", max(0, width-report.Columns(text)))
+}
+
+// generatorOf names who answers: the generator's adapter, or the user's own service.
+func generatorOf(e *matrix.Experiment) string {
+	if e.Backends.Pipeline != nil {
+		return "your service (" + e.Backends.Pipeline.Adapter + ")"
+	}
+	return e.Backends.Generator.Adapter
 }

@@ -157,7 +157,7 @@ func newGrid(l *experiments.Loaded, o *sweepOptions) (runner.Grid, error) {
 // showSweep lists, for each case and budget, which cutoffs get which verdict. Per is how many cutoffs there are.
 func (a *app) showSweep(e *matrix.Experiment, s *sweep, per int) {
 	for _, text := range report.Wrap(fmt.Sprintf("%s · k, top and budget vary; constant: search %s, overflow %s, order %s, generator %s, prompt, settings, cases",
-		s.Name, e.Pipeline.Search.Mode, e.Pipeline.Assemble.Overflow, e.Pipeline.Assemble.Order, e.Backends.Generator.Adapter), a.width()) {
+		s.Name, e.Pipeline.Search.Mode, e.Pipeline.Assemble.Overflow, e.Pipeline.Assemble.Order, generatorOf(e)), a.width()) {
 		if s.Top == 0 {
 			text = strings.Replace(text, "k, top and budget vary", "k and budget vary", 1)
 		}

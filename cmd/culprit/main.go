@@ -13,6 +13,7 @@ import (
 	"github.com/culprit-rag/culprit/adapters/embedded"
 	"github.com/culprit-rag/culprit/adapters/openai"
 	"github.com/culprit-rag/culprit/adapters/qdrant"
+	"github.com/culprit-rag/culprit/adapters/remote"
 	"github.com/culprit-rag/culprit/adapters/rerank"
 	"github.com/culprit-rag/culprit/adapters/weaviate"
 )
@@ -37,7 +38,7 @@ func culprit() int {
 
 // builtIn returns the adapters that need no plugin.
 func builtIn() (*adapters.Registry, error) {
-	return adapters.NewRegistry(embedded.Factory(), openai.Factory(), qdrant.Factory(), rerank.Factory(), weaviate.Factory())
+	return adapters.NewRegistry(embedded.Factory(), openai.Factory(), qdrant.Factory(), remote.Factory(), rerank.Factory(), weaviate.Factory())
 }
 
 // terminal describes a stream of the process.

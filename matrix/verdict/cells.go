@@ -65,7 +65,7 @@ func overlap(a, b []string) bool {
 func (x *facts) goldRanks() []GoldRank {
 	var out []GoldRank
 	for _, g := range x.gold {
-		rank := GoldRank{Source: g.source, ID: g.place.ID, Stored: g.inStore, Prompt: g.packed.Prompt}
+		rank := GoldRank{Source: g.source, ID: g.place.ID, Stored: g.inStore, Prompt: g.packed.Prompt && !g.packed.Assumed}
 		if g.place.BySpan > 0 {
 			rank.Rank = &g.place.BySpan
 			rank.Score = x.search.Candidates[g.place.BySpan-1].Score

@@ -20,7 +20,7 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	ev := Evaluation{
 		Schema: EvaluationSchema, Case: c.ID, Risk: c.Risk, Outcome: w.outcome, Qualifier: w.qualifier,
 		Defects: w.defects, Missing: w.missing, Stages: w.stages(), Checks: x.checks(), Retrieval: x.retrievalResult(),
-		Answer: x.answerFacts(), Findings: w.findings(), ObservationDigest: digest, Ruleset: Ruleset(),
+		Answer: x.answerFacts(), Findings: w.findings(), NotProduction: x.notProduction(), ObservationDigest: digest, Ruleset: Ruleset(),
 	}
 	if ev.Defects == nil {
 		ev.Defects = []Defect{}
@@ -188,6 +188,9 @@ func (w *walker) add(r *Rule, f finding, gold string) {
 		if a := w.cells[matrix.CellA].result; !a.Exact && a.Scored < fewTrials && (r.Stage == StageGenerate || r.Stage == StageAbstain || r.Stage == StageSeam) {
 			grade = Inferred // so few answers of a generator that varies show little
 		}
+		if w.promptUnseen() && (r.Stage == StageGenerate || r.Stage == StageAbstain) {
+			grade = Inferred // what the model received was not seen
+		}
 		i = len(w.defects)
 		w.fired[r] = i
 		w.defects = append(w.defects, Defect{Stage: r.Stage, Label: r.Label, Rule: r.ID(), Grade: grade, Decided: r.Decides, TryFirst: r.TryFirst, Wasted: r.Wasted})
@@ -246,6 +249,8 @@ func (w *walker) undecided() {
 		w.missing = append(w.missing, "evidence: the case names no required evidence, so no stage can be tested")
 	case w.allInPrompt() && !b.usable():
 		w.missing = append(w.missing, "generate: B was not scored, so the generator cannot be told from the context: "+w.cellReason(b))
+	case w.packedUnseen():
+		w.missing = append(w.missing, "assemble: the service tells neither what it packs nor its prompt: add packed or prompt to its trace, or a tap")
 	case slices.ContainsFunc(w.gold, func(g *goldState) bool { return g.lost == notSeen }):
 		w.missing = append(w.missing, "retrieve: the production retrieval was not observed")
 	default:

@@ -79,9 +79,10 @@ type Evaluation struct {
 	Checks            []Check         `json:"checks"`
 	Retrieval         RetrievalResult `json:"retrieval"`
 	Answer            AnswerFacts     `json:"answer"`
-	Missing           []string        `json:"missing,omitempty"`  // what would have to be observed to decide
-	Findings          []string        `json:"findings,omitempty"` // worth knowing, not the cause
-	Judged            *Judged         `json:"judged,omitempty"`   // what a model said of the answers
+	Missing           []string        `json:"missing,omitempty"`        // what would have to be observed to decide
+	Findings          []string        `json:"findings,omitempty"`       // worth knowing, not the cause
+	NotProduction     []string        `json:"not_production,omitempty"` // which parts were made otherwise than by the user's own service
+	Judged            *Judged         `json:"judged,omitempty"`         // what a model said of the answers
 	ObservationDigest string          `json:"observation_digest"`
 	Ruleset           string          `json:"ruleset"`
 }

@@ -321,7 +321,7 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 			out.Named++
 		}
 		hit := retrieved[p.ID]
-		if !p.Gold && t.Retrieval != "" && hit.Text.Ref != p.Text.Ref {
+		if !p.Gold && t.Retrieval != "" && hit.Text.Ref != p.Text.Ref && (t.By == "" || hit.Text.Ref != "") { // a service need not tell the texts of its candidates
 			out.Altered = append(out.Altered, p.ID)
 		}
 		if !x.c.As.Authorised(p.Access, hit.Metadata) {
@@ -335,6 +335,9 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	check := x.checker.Check(t.Answer.Value, t.Packed)
 	out.Claims, out.Refused, out.Empty, out.Meets = check.Claims, check.Refused, check.Empty, check.Meets
 	out.Citations, out.Fabricated = check.Citations, check.Fabricated
+	if t.Unseen(matrix.PackedUnobserved) {
+		out.Fabricated = nil // what could be cited is not known
+	}
 	if bare := FoldText(StripCitations(t.Answer.Value)).String(); bare != "" && !check.Refused {
 		out.Copied = strings.Contains(folded.String(), strings.TrimRight(bare, " .!?"))
 		out.Grounded = out.Copied || mostlyIn(distinctWords(bare), promptWords)

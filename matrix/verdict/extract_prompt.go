@@ -45,13 +45,16 @@ func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt matrix.Te
 	// The span counts as being in the prompt only if a packed item brings it: a short span may stand elsewhere by chance, such
 	// as in the question.
 	for _, alternative := range x.c.Evidence.Required[requirement].AnyOf {
-		if g.Packed == 0 || g.Prompt {
+		if g.Packed == 0 && !t.Unseen(matrix.PackedUnobserved) || g.Prompt {
 			continue
 		}
 		span := NewSpan(alternative.Span)
 		if strings.Count(folded.String(), span.folded) > strings.Count(x.base.folded, span.folded) {
 			g.Prompt, g.Role = true, x.roleOf(t.Prompt, span)
 		}
+	}
+	if !g.Prompt && g.Packed > 0 && t.Unseen(matrix.PromptUnobserved) {
+		g.Prompt, g.Assumed = true, true
 	}
 	return g
 }

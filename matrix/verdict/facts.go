@@ -297,7 +297,7 @@ func (x *facts) firstLoss(g *goldState, production *TrialFeatures) boundary {
 		return lostInSearch
 	case !kept:
 		return lostInRerank
-	case production == nil:
+	case production == nil, x.productionTrial().Unseen(matrix.PackedUnobserved):
 		return notSeen
 	}
 	return lostInAssemble

@@ -98,7 +98,8 @@ type TrialFeatures struct {
 type GoldPlace struct {
 	Packed   int    `json:"packed"` // position of the item that holds the span, 0 for none
 	PackedID string `json:"packed_id,omitempty"`
-	ByID     int    `json:"by_id"`          // position of the item with the gold's id or source, 0 for none
-	Prompt   bool   `json:"prompt"`         // the span stands in the prompt
-	Role     string `json:"role,omitempty"` // of the messages in which it stands, where it is one role alone
+	ByID     int    `json:"by_id"`             // position of the item with the gold's id or source, 0 for none
+	Prompt   bool   `json:"prompt"`            // the span stands in the prompt
+	Assumed  bool   `json:"assumed,omitempty"` // the prompt was not observed: it is packed, which is as far as anybody can see
+	Role     string `json:"role,omitempty"`    // of the messages in which it stands, where it is one role alone
 }

@@ -71,6 +71,9 @@ func (w *walker) test(s Stage) (State, string) {
 	case StageAssemble:
 		return w.crossed(lostInAssemble, "packed")
 	case StagePrompt:
+		if w.promptUnseen() {
+			return Unobserved, "the service does not tell its prompt"
+		}
 		if w.allInPrompt() {
 			return Clear, "gold span in A's prompt"
 		}

@@ -16,6 +16,7 @@ func (x *explained) decisions() {
 	x.stages("ruled out", verdict.Clear, len(e.Defects) > 0)
 	x.stages("unobserved", verdict.Unobserved, true)
 	x.bullets("missing", e.Missing)
+	x.bullets("not production", e.NotProduction)
 	x.checks()
 	x.bullets("findings", e.Findings)
 	if x.Dir != "" {

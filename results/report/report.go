@@ -130,6 +130,22 @@ func (p *page) runCounts(s *results.Summary) {
 		p.labelled("answers", answers(a))
 	}
 	p.runJudged(s)
+	p.notProduction(s)
+}
+
+// notProduction says once what was made otherwise than by the user's own service, and in how many of the cases.
+func (p *page) notProduction(s *results.Summary) {
+	count, order := map[string]int{}, []string{}
+	for i := range s.Cases {
+		for _, part := range s.Cases[i].NotProduction {
+			if count[part]++; count[part] == 1 {
+				order = append(order, part)
+			}
+		}
+	}
+	for _, part := range order {
+		p.paragraph(fmt.Sprintf("not production: %s (%d of %s)", part, count[part], counted(len(s.Cases), "case", "cases")))
+	}
 }
 
 // answers counts what is not zero.

@@ -5,7 +5,7 @@ Prints "READY <port>" when it listens, and stops when its standard input ends or
 import argparse
 import base64
 
-from minilm import DIMENSIONS, MODEL, Model
+from minilm import DIMENSIONS, FIRST_TOKEN, MODEL, Model
 from web import Refused, serve, texts_of
 
 MOST = 2048  # texts of one call
@@ -25,23 +25,24 @@ def main():
     model.embed(["warm up"])
 
     def embeddings(body):
-        if body.get("model") != MODEL:
-            raise Refused(404, "the model %r does not exist" % body.get("model"), "model", "model_not_found")
+        name = body.get("model")
+        if name not in (MODEL, FIRST_TOKEN):
+            raise Refused(404, "the model %r does not exist" % name, "model", "model_not_found")
         if body.get("dimensions") not in (None, DIMENSIONS):
             raise Refused(400, "this model has %d dimensions and no others" % DIMENSIONS, "dimensions")
         form = body.get("encoding_format") or "float"
         if form not in ("float", "base64"):
             raise Refused(400, "encoding_format must be float or base64", "encoding_format")
-        vectors, tokens = model.embed(texts_of(body.get("input"), "input", MOST))
+        vectors, tokens = model.embed(texts_of(body.get("input"), "input", MOST), name)
         if form == "base64":
             written = [base64.b64encode(vector.astype("<f4").tobytes()).decode() for vector in vectors]
         else:
             written = [[float(number) for number in vector] for vector in vectors]
         data = [{"object": "embedding", "index": i, "embedding": vector} for i, vector in enumerate(written)]
-        return {"object": "list", "model": MODEL, "data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
+        return {"object": "list", "model": name, "data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
 
     def models(_):
-        return {"object": "list", "data": [{"id": MODEL, "object": "model", "created": 0, "owned_by": "local"}]}
+        return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "local"} for name in (MODEL, FIRST_TOKEN)]}
 
     serve(arguments.port, {"/v1/embeddings": embeddings}, {"/v1/models": models}, MODEL)
 

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 from packages import file_of
 
 MODEL = "all-MiniLM-L6-v2"
+FIRST_TOKEN = MODEL + "-cls"  # the same model pooled otherwise: what a wrong setting of an embedding server makes of it
 DIMENSIONS = 384
 MAX_TOKENS = 256  # what stands behind is not read
 BATCH = 32
@@ -125,8 +126,8 @@ class Model:
                 out[i] = hidden[row, : len(encodings[i].ids)] if hidden.ndim == 3 else hidden[row][None, :]
         return out, sum(len(encoding.ids) for encoding in encodings)
 
-    def embed(self, texts):
+    def embed(self, texts, name=MODEL):
         """A unit vector for each text; and how many tokens were read in all."""
         states, tokens = self.states(texts)
-        vectors = np.stack([rows.mean(0) for rows in states])
+        vectors = np.stack([rows[0] if name == FIRST_TOKEN else rows.mean(0) for rows in states])
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True), tokens

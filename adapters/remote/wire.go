@@ -1,0 +1,240 @@
+package remote
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+// The request as it goes over the wire, or into the expression map.request. An absent key is a setting that is not asked for.
+type (
+	wireRequest struct {
+		RequestID string              `json:"request_id"`
+		Query     string              `json:"query"`
+		Messages  []wireMessage       `json:"messages,omitempty"`
+		Principal map[string][]string `json:"principal"`
+		Filters   []wireCondition     `json:"filters"`
+		K         int                 `json:"k"`
+		Context   []wireContext       `json:"context"` // null: the service's own
+		Answer    bool                `json:"answer"`
+		Params    wireParams          `json:"params"`
+	}
+	wireMessage struct {
+		Role string `json:"role"`
+		Text string `json:"text"`
+	}
+	wireCondition struct {
+		Field string   `json:"field"`
+		AnyOf []string `json:"any_of"`
+		Not   bool     `json:"not,omitempty"`
+		Typed bool     `json:"typed,omitempty"`
+	}
+	wireContext struct {
+		ID     string `json:"id"`
+		Source string `json:"source"`
+		Text   string `json:"text"`
+	}
+	wireParams struct {
+		Temperature *float64 `json:"temperature,omitempty"`
+		TopP        *float64 `json:"top_p,omitempty"`
+		Seed        *int64   `json:"seed,omitempty"`
+		MaxTokens   int      `json:"max_tokens,omitempty"`
+		Stop        []string `json:"stop,omitempty"`
+	}
+)
+
+func newRequest(req adapters.PipelineRequest) wireRequest {
+	w := wireRequest{
+		RequestID: req.RequestID, Query: req.Query, Principal: req.Principal, Filters: []wireCondition{}, K: req.K, Answer: req.Answer,
+		Params: wireParams{req.Temperature, req.TopP, req.Seed, req.MaxTokens, req.Stop},
+	}
+	if w.Principal == nil {
+		w.Principal = map[string][]string{}
+	}
+	for _, m := range req.Messages {
+		w.Messages = append(w.Messages, wireMessage(m))
+	}
+	for _, c := range req.Filters {
+		w.Filters = append(w.Filters, wireCondition(c))
+	}
+	if req.Context != nil {
+		w.Context = []wireContext{}
+		for _, c := range req.Context {
+			w.Context = append(w.Context, wireContext(c))
+		}
+	}
+	return w
+}
+
+// The trace as it comes. A pointer or list that is nil was not told.
+type (
+	wireTrace struct {
+		RequestID      string        `json:"request_id"`
+		QueryEffective string        `json:"query_effective"`
+		EmbedModel     string        `json:"embed_model"`
+		Candidates     *[]wireItem   `json:"candidates"`
+		Reranked       *[]wireItem   `json:"reranked"`
+		Packed         *[]wireItem   `json:"packed"`
+		Retrievals     []wireSearch  `json:"retrievals"`
+		Prompt         *[]wirePrompt `json:"prompt"`
+		TokensReported *int          `json:"prompt_tokens_reported"`
+		Truncated      *bool         `json:"context_truncated"`
+		Answer         *string       `json:"answer"`
+		FinishReason   string        `json:"finish_reason"`
+		ModelReported  string        `json:"model_reported"`
+		Fingerprint    string        `json:"system_fingerprint"`
+		Usage          *struct {
+			Input  *int `json:"input_tokens"`
+			Output *int `json:"output_tokens"`
+			Cached *int `json:"cached_input_tokens"`
+		} `json:"usage"`
+		Error json.RawMessage `json:"error"`
+	}
+	wireSearch struct {
+		Candidates []wireItem `json:"candidates"`
+	}
+	wireItem struct {
+		ID       text     `json:"id"`
+		Source   text     `json:"source"`
+		Revision text     `json:"revision"`
+		Score    *float64 `json:"score"`
+		Text     *string  `json:"text"`
+		Access   []text   `json:"access"`
+	}
+	wirePrompt struct {
+		Role    string  `json:"role"`
+		Text    *string `json:"text"`
+		Content *string `json:"content"`
+	}
+)
+
+// text is a string, or a number that a service uses as one.
+type text string
+
+func (t *text) UnmarshalJSON(data []byte) error {
+	var s string
+	if err := json.Unmarshal(data, &s); err == nil {
+		*t = text(s)
+		return nil
+	}
+	var n json.Number
+	if err := json.Unmarshal(data, &n); err != nil {
+		return fmt.Errorf("%s is neither text nor a number", data)
+	}
+	*t = text(n)
+	return nil
+}
+
+// decodeTrace reads a trace, after the mapping. Keys that are not known are the service's own affair.
+func decodeTrace(data []byte) (*wireTrace, error) {
+	var w wireTrace
+	if err := json.Unmarshal(data, &w); err != nil {
+		return nil, err
+	}
+	if said := bytes.TrimSpace(w.Error); len(said) > 0 && string(said) != "null" {
+		return nil, &toldError{words(said)}
+	}
+	return &w, nil
+}
+
+// toldError is an error that a service reports in an answer that is none otherwise.
+type toldError struct{ says string }
+
+func (e *toldError) Error() string { return "the service reports an error: " + short(e.says) }
+
+func words(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	var object struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(raw, &object) == nil && object.Message != "" {
+		return object.Message
+	}
+	return string(raw)
+}
+
+func (w *wireTrace) trace() adapters.Trace {
+	t := adapters.Trace{
+		RequestID: w.RequestID, QueryEffective: w.QueryEffective, EmbedModel: w.EmbedModel, Candidates: items(w.Candidates), Reranked: items(w.Reranked), Packed: items(w.Packed),
+		ContextTruncated: w.Truncated, FinishReason: w.FinishReason, ModelReported: w.ModelReported, SystemFingerprint: w.Fingerprint, InputTokens: w.TokensReported,
+	}
+	if t.Candidates == nil && len(w.Retrievals) > 0 {
+		t.Candidates = union(w.Retrievals)
+		t.Notes = append(t.Notes, fmt.Sprintf("the candidates are the union of %d searches, in the order in which they were told", len(w.Retrievals)))
+	}
+	if w.Prompt != nil {
+		t.Prompt = []adapters.Message{}
+		for _, m := range *w.Prompt {
+			said := m.Text
+			if said == nil {
+				said = m.Content
+			}
+			if said != nil {
+				t.Prompt = append(t.Prompt, adapters.Message{Role: m.Role, Text: *said})
+			}
+		}
+	}
+	if w.Answer != nil {
+		t.Answer = *w.Answer
+	}
+	if u := w.Usage; u != nil {
+		t.OutputTokens, t.CachedInputTokens = u.Output, u.Cached
+		if u.Input != nil {
+			t.InputTokens = u.Input
+		}
+	}
+	return t
+}
+
+func items(list *[]wireItem) []adapters.TraceItem {
+	if list == nil {
+		return nil
+	}
+	out := []adapters.TraceItem{}
+	for _, i := range *list {
+		item := adapters.TraceItem{ID: string(i.ID), Source: string(i.Source), Revision: string(i.Revision), Score: i.Score, Text: i.Text}
+		for _, a := range i.Access {
+			item.Access = append(item.Access, string(a))
+		}
+		if item.ID == "" {
+			item.ID = item.Source
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// union lists what several searches found, each item once, where it was told first.
+func union(searches []wireSearch) []adapters.TraceItem {
+	out, seen := []adapters.TraceItem{}, map[string]bool{}
+	for _, s := range searches {
+		for _, i := range items(&s.Candidates) {
+			if !seen[i.ID] {
+				seen[i.ID] = true
+				out = append(out, i)
+			}
+		}
+	}
+	return out
+}
+
+// short makes a service's text one line of a length that can be read.
+func short(s string) string {
+	const most = 300
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + " …"
+}

@@ -1,0 +1,422 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// service is what the user's own pipeline has told of one case before the trials are made.
+type service struct {
+	packed []matrix.Packed // of production; nil: not told
+	first  *matrix.Trial   // the first trial of A, where it had to be made to see the retrieval or the context
+	input  string          // its input digest
+	trace  adapters.Trace  // of that trial
+}
+
+// openPipeline opens the user's own service, and makes sure that what it cannot do itself can be done from the other backends.
+func (b *backends) openPipeline(ctx context.Context, e *matrix.Experiment, o Options, config func(*matrix.Backend) adapters.Config, policy func(string, *matrix.Backend) adapters.Policy) error {
+	spec := e.Backends.Pipeline
+	if spec == nil {
+		return nil
+	}
+	pipeline, err := o.Registry.Pipeline(ctx, spec.Adapter, config(spec))
+	if err != nil {
+		return err
+	}
+	b.pipeline = adapters.WrapPipeline(pipeline, policy(matrix.RoleGenerator, spec)) // what it buys is the generations of production
+	if b.pipelineInfo, err = b.pipeline.Describe(ctx); err != nil {
+		return fmt.Errorf("asking the pipeline what it can do: %w", err)
+	}
+	if !b.pipelineInfo.Context && b.generator == nil {
+		return adapters.NewError(spec.Adapter, "open", adapters.KindInvalid, errors.New(
+			"the service takes no context, so that B and D need another way: a tap (backends.service.tap), or backends.generator and pipeline.prompt as the service has them"))
+	}
+	return nil
+}
+
+// deterministic reports whether equal requests get equal answers, in whichever way a trial is made.
+func (b *backends) deterministic() bool {
+	switch {
+	case b.pipeline == nil:
+		return b.generatorInfo.Deterministic
+	case b.pipelineInfo.Context:
+		return b.pipelineInfo.Deterministic
+	}
+	return b.pipelineInfo.Deterministic && b.generatorInfo.Deterministic
+}
+
+// serves reports whether the user's own service runs a cell itself: A always, B and D where it answers from a given context.
+func (b *backends) serves(cell matrix.CellID) bool {
+	return b.pipeline != nil && (cell.Run() == matrix.Production || b.pipelineInfo.Context)
+}
+
+// retrieveProduction makes production's search: by the service where it can stop behind it, else as the first answer shows it, and
+// else from the store, as the experiment declares it.
+func (r *caseRun) retrieveProduction(ctx context.Context) (matrix.Retrieval, error) {
+	if r.pipeline == nil {
+		return r.retrieve(ctx, r.production())
+	}
+	out := r.newRetrieval()
+	if !r.pipelineInfo.Retrieval {
+		if err := r.askFirst(ctx); err != nil {
+			return out, err
+		}
+		t := r.service.first
+		out.CallKey, out.At, out.LatencyMS, out.Status, out.Error = t.CallKey, t.At, t.LatencyMS, matrix.StatusOK, nil
+		if t.Status == matrix.StatusError {
+			return r.retrieve(ctx, r.production())
+		}
+		if r.readRetrieval(&out, &r.service.trace) {
+			return out, nil
+		}
+		return r.retrieve(ctx, r.production())
+	}
+	told, err := r.retrieveService(ctx, &out)
+	if err != nil || told || out.Status != matrix.StatusOK {
+		return out, err
+	}
+	return r.retrieve(ctx, r.production())
+}
+
+func (r *caseRun) newRetrieval() matrix.Retrieval {
+	p := r.experiment.Pipeline.Search
+	s := r.production()
+	return matrix.Retrieval{
+		Cell: matrix.CellC, By: matrix.ByService, Query: r.c.Question(), QueryEffective: s.query, Mode: s.mode, K: p.K, Depth: max(p.Depth, p.K),
+		Filter: s.filter, Threshold: s.threshold, Exact: s.exact, Candidates: []matrix.Hit{},
+	}
+}
+
+// retrieveService asks the service for its retrieval alone. told is false where its trace holds no items of any boundary.
+func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (told bool, err error) {
+	call := r.serviceCall(matrix.CellC, "retrieve", 1)
+	if call.Input, err = matrix.Digest(r.asked(nil, nil)); err != nil {
+		return false, err
+	}
+	if out.CallKey, err = call.Key(); err != nil {
+		return false, err
+	}
+	if known := r.before.retrieval(out.CallKey); known != nil {
+		*out = *known
+		return true, nil
+	}
+	callCtx, journal := r.begin(ctx, call, out.CallKey, true)
+	req := r.serviceRequest(out.CallKey, nil, nil)
+	req.Answer = false
+	out.At = r.stamp()
+	trace, failure := r.pipeline.Ask(callCtx, req)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err := r.ledger.overBudget(failure); err != nil {
+		return false, err
+	}
+	out.Status, out.LatencyMS = matrix.StatusOK, trace.WireTime.Milliseconds()
+	if failure != nil {
+		out.Status, out.Error = matrix.StatusError, callError(failure)
+	} else {
+		r.noteAll(trace.Notes)
+		told = r.readRetrieval(out, &trace)
+		if trace.Packed != nil {
+			if r.service.packed, err = r.packedOf(callCtx, trace.Packed, nil); err != nil {
+				return false, err
+			}
+		}
+	}
+	out.Asked = journal.asked
+	for i := range out.Asked {
+		out.Asked[i].Untold = 0 // a retrieval buys no tokens of the generator
+	}
+	return told, journal.end(results.Outcome{Status: out.Status, Error: out.Error, LatencyMS: out.LatencyMS})
+}
+
+// readRetrieval records a ranking that the service told: that of its search, or of the first boundary behind it that it tells.
+func (r *caseRun) readRetrieval(out *matrix.Retrieval, trace *adapters.Trace) bool {
+	ranking := trace.Candidates
+	if ranking == nil {
+		if ranking = trace.Reranked; ranking == nil {
+			ranking = trace.Packed
+		}
+		out.K = len(ranking) // all of it left the search
+	}
+	if ranking == nil {
+		return false
+	}
+	if trace.QueryEffective != "" {
+		out.QueryEffective = trace.QueryEffective
+	}
+	out.EmbedModel = trace.EmbedModel
+	out.Candidates = hitsOf(ranking)
+	if trace.Candidates != nil && trace.Reranked != nil {
+		out.RerankModel, out.RerankOrder, out.Reranked = "of the service", "returned", hitsOf(trace.Reranked)
+		out.RerankTop = len(trace.Reranked)
+		if top := r.experiment.Pipeline.Rerank; top != nil {
+			out.RerankTop = top.Top
+		}
+	}
+	return true
+}
+
+func hitsOf(items []adapters.TraceItem) []matrix.Hit {
+	hits := make([]matrix.Hit, 0, len(items))
+	for i, item := range items {
+		h := matrix.Hit{Rank: i + 1, ID: item.ID, Source: item.Source, Revision: item.Revision, Access: item.Access}
+		if item.Score != nil {
+			h.Score = score(*item.Score)
+		}
+		if item.Text != nil {
+			h.Text = matrix.NewText(*item.Text)
+		}
+		hits = append(hits, h)
+	}
+	return hits
+}
+
+// packedOf records a context that the service told. A text that it does not tell is read in the store, by id. Items of sent are gold
+// where they were sent as such.
+func (r *caseRun) packedOf(ctx context.Context, items []adapters.TraceItem, sent []matrix.Packed) ([]matrix.Packed, error) {
+	packed := make([]matrix.Packed, 0, len(items))
+	for _, item := range items {
+		p := matrix.Packed{ID: item.ID, Source: item.Source, Revision: item.Revision, Access: item.Access}
+		if item.Score != nil {
+			p.Score = score(*item.Score)
+		}
+		switch {
+		case item.Text != nil:
+			p.Text = matrix.NewText(*item.Text)
+		default:
+			stored, err := r.store.Fetch(ctx, adapters.FetchRequest{IDs: []string{item.ID}})
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err == nil && len(stored) == 1 {
+				p.Text = matrix.NewText(stored[0].Text)
+			}
+		}
+		if i := slices.IndexFunc(sent, func(s matrix.Packed) bool { return s.ID == item.ID }); i >= 0 {
+			p.Gold = sent[i].Gold
+		}
+		p.Units = r.count(p.Text.Value)
+		packed = append(packed, p)
+	}
+	return numbered(packed), nil
+}
+
+// askFirst makes the first trial of A before all others: what it shows, the other cells are made of.
+func (r *caseRun) askFirst(ctx context.Context) error {
+	if r.service.first != nil {
+		return nil
+	}
+	t := matrix.Trial{Cell: matrix.CellA, Rep: 1, Packed: []matrix.Packed{}, Seed: r.experiment.Pipeline.Generate.Seed}
+	if err := r.prepareService(&t); err != nil {
+		return err
+	}
+	r.service.input, r.inputs = r.inputs[len(r.inputs)-1], nil
+	if known := r.before.trial(t.CallKey); known != nil {
+		t = *known
+	} else if err := r.serve(ctx, &t); err != nil {
+		return err
+	}
+	if r.service.first = &t; !t.Unseen(matrix.PackedUnobserved) && r.service.packed == nil && t.Status != matrix.StatusError {
+		r.service.packed = t.Packed
+	}
+	return nil
+}
+
+// productionContext is production's final context, from which A and some cells of D start.
+func (r *caseRun) productionContext(ctx context.Context) ([]matrix.Packed, []matrix.Dropped, error) {
+	if r.pipeline == nil {
+		packed, dropped := r.assemble(&r.obs.Retrievals[0])
+		return packed, dropped, nil
+	}
+	if r.service.packed == nil {
+		if err := r.askFirst(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	packed, dropped := []matrix.Packed{}, []matrix.Dropped(nil)
+	if r.service.packed != nil {
+		packed, dropped = r.service.packed, r.droppedBy(r.service.packed)
+	}
+	if t := r.service.first; t != nil {
+		t.Retrieval, t.Dropped = r.obs.Retrievals[0].CallKey, dropped
+	}
+	return packed, dropped, nil
+}
+
+// droppedBy says what the service left out, and why, where the experiment's own settings of assemble explain it: a budget is
+// declared, and everything up to the item fits while the item does not.
+func (r *caseRun) droppedBy(packed []matrix.Packed) []matrix.Dropped {
+	c := &r.obs.Retrievals[0]
+	if c.By == "" {
+		return nil
+	}
+	declared, dropped := r.assemble(c)
+	same := slices.EqualFunc(declared, packed, func(a, b matrix.Packed) bool { return a.ID == b.ID })
+	if !same {
+		return nil // the service packs otherwise than declared, and its reasons are its own
+	}
+	return dropped
+}
+
+// asked is what identifies a request: everything but its id.
+func (r *caseRun) asked(packed []matrix.Packed, seed *int64) any {
+	s := r.production()
+	return struct {
+		Query     string
+		Messages  []matrix.Message
+		Principal matrix.Principal
+		Filter    matrix.Filter
+		K         int
+		Context   []matrix.Packed
+		Seed      *int64
+	}{r.c.Query, r.c.Messages, r.c.As, s.filter, r.experiment.Pipeline.Search.K, packed, seed}
+}
+
+func (r *caseRun) serviceCall(cell matrix.CellID, step string, rep int) matrix.Call {
+	return matrix.Call{
+		Case: r.plan.CaseDigest, Cell: cell, Step: step, Rep: rep, Provider: r.experiment.Backends.Pipeline.Adapter,
+		Model: strings.TrimSpace(r.pipelineInfo.Name + " " + r.pipelineInfo.Version), Params: r.plan.Cells[0].Settings,
+	}
+}
+
+// serviceRequest is a request with an id of its own, which no cache of the service has seen.
+func (r *caseRun) serviceRequest(key string, packed []matrix.Packed, seed *int64) adapters.PipelineRequest {
+	g := r.experiment.Pipeline.Generate
+	temperature := g.Temperature.Float()
+	_, digest, _ := strings.Cut(key, ":")
+	req := adapters.PipelineRequest{
+		RequestID: "culprit-" + digest[:min(16, len(digest))] + "-" + strconv.FormatInt(time.Now().UnixNano(), 36),
+		Query:     r.c.Question(), Principal: r.c.As, Filters: conditions(r.production().filter), K: r.experiment.Pipeline.Search.K,
+		Answer: true, Temperature: &temperature, Seed: seed, MaxTokens: g.MaxTokens, Stop: g.Stop,
+	}
+	if g.TopP != nil {
+		topP := g.TopP.Float()
+		req.TopP = &topP
+	}
+	for _, m := range r.c.Messages {
+		req.Messages = append(req.Messages, adapters.Message{Role: m.Role, Text: m.Text})
+	}
+	if packed != nil {
+		req.Context = []adapters.ContextItem{}
+		for _, p := range packed {
+			req.Context = append(req.Context, adapters.ContextItem{ID: p.ID, Source: p.Source, Text: p.Text.Value})
+		}
+	}
+	return req
+}
+
+// given is the context that a trial gives to the service; nil: its own.
+func given(t *matrix.Trial) []matrix.Packed {
+	if t.Cell.Run() == matrix.Production {
+		return nil
+	}
+	return t.Packed
+}
+
+// prepareService names the call of a trial that the service makes.
+func (r *caseRun) prepareService(t *matrix.Trial) error {
+	call := r.serviceCall(t.Cell, "generate", t.Rep)
+	t.By = matrix.ByService
+	if t.Cell.Run() != matrix.Production && r.pipelineInfo.Through != "" {
+		t.By = matrix.ByTap
+	}
+	var err error
+	if call.Input, err = matrix.Digest(r.asked(given(t), &t.Seed)); err != nil {
+		return err
+	}
+	r.inputs = append(r.inputs, call.Input)
+	if t.CallKey, err = call.Key(); err != nil {
+		return err
+	}
+	r.calls[t.CallKey] = call
+	return nil
+}
+
+// serve makes one trial by the service and records its trace. A failing call is an observation.
+func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
+	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, true)
+	req := r.serviceRequest(t.CallKey, given(t), &t.Seed)
+	t.At, t.RequestID = r.stamp(), req.RequestID
+	trace, failure := r.pipeline.Ask(callCtx, req)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err := r.ledger.overBudget(failure); err != nil {
+		return err
+	}
+	t.Attempts, t.Untold = journal.tries, untold(journal.asked)
+	if failure != nil {
+		t.Status, t.Error = matrix.StatusError, callError(failure)
+	} else if err := r.readTrace(callCtx, t, &trace); err != nil {
+		return err
+	}
+	if t.Cell == matrix.CellA && t.Rep == 1 {
+		r.service.trace = trace
+	}
+	r.progress.generated()
+	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(trace.Answer), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
+}
+
+func (r *caseRun) readTrace(ctx context.Context, t *matrix.Trial, trace *adapters.Trace) (err error) {
+	r.noteAll(trace.Notes)
+	sent := given(t)
+	switch {
+	case trace.Packed != nil:
+		if t.Packed, err = r.packedOf(ctx, trace.Packed, sent); err != nil {
+			return err
+		}
+	case sent == nil:
+		t.Packed, t.Unobserved = []matrix.Packed{}, append(t.Unobserved, matrix.PackedUnobserved)
+	}
+	if trace.Prompt == nil {
+		t.Unobserved = append(t.Unobserved, matrix.PromptUnobserved)
+	}
+	for _, m := range trace.Prompt {
+		message := matrix.PromptMessage{Role: m.Role, Text: matrix.NewText(m.Text), Tokens: r.count(m.Text)}
+		t.Prompt = append(t.Prompt, message)
+		t.PromptTokensLocal += message.Tokens
+	}
+	id := t.RequestID
+	record(t, adapters.GenerateResponse{
+		Text: trace.Answer, FinishReason: trace.FinishReason, ModelReported: trace.ModelReported, SystemFingerprint: trace.SystemFingerprint,
+		InputTokens: trace.InputTokens, OutputTokens: trace.OutputTokens, CachedInputTokens: trace.CachedInputTokens, WireTime: trace.WireTime,
+	})
+	t.RequestID = id
+	return nil
+}
+
+// noteAll warns of what bears on the traces of the service, each once in a run.
+func (r *caseRun) noteAll(notes []string) {
+	for _, n := range notes {
+		r.notes.mu.Lock()
+		if !slices.Contains(r.notes.list, n) {
+			r.notes.list = append(r.notes.list, n)
+		}
+		r.notes.mu.Unlock()
+	}
+}
+
+// declaredSearch makes the search that the experiment declares, in the store, and reports whether it gives what the service's own
+// gave. Only then do the probes, which take one thing away from the declared search, say anything of the service's.
+func (r *caseRun) declaredSearch(ctx context.Context) (same bool, err error) {
+	s := r.production()
+	s.cell = matrix.ProbeDeclared
+	declared, err := r.retrieve(ctx, s)
+	if err != nil {
+		return false, err
+	}
+	r.obs.Retrievals = append(r.obs.Retrievals, declared)
+	c := &r.obs.Retrievals[0]
+	same = declared.Status == matrix.StatusOK && slices.EqualFunc(declared.PassedOn(), c.PassedOn(), func(a, b matrix.Hit) bool { return a.ID == b.ID })
+	return same, nil
+}
