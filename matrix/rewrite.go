@@ -103,25 +103,27 @@ func withoutNumber(line string) string {
 
 // Rewriting is what the generator was asked to search for, and what it said. It is made once for a case and serves A and C.
 type Rewriting struct {
-	CallKey           string          `json:"call_key"`
-	Prompt            []PromptMessage `json:"prompt"`
-	Answer            Text            `json:"answer,omitzero"`
-	Queries           []string        `json:"queries"` // that it gave; none: production searches for nothing, but for an original that is kept
-	FinishReason      string          `json:"finish_reason,omitempty"`
-	ModelRequested    string          `json:"model_requested,omitempty"`
-	ModelReported     string          `json:"model_reported,omitempty"`
-	SystemFingerprint string          `json:"system_fingerprint,omitempty"`
-	Seed              int64           `json:"seed"`
-	Usage             Usage           `json:"usage,omitzero"`
-	Notes             []string        `json:"notes,omitempty"` // what was asked for and not sent, or not granted
-	Status            Status          `json:"status"`
-	Reason            string          `json:"reason,omitempty"`
-	Error             *CallError      `json:"error,omitempty"`
-	RequestID         string          `json:"request_id,omitempty"` // volatile
-	At                string          `json:"at,omitempty"`         // volatile
-	LatencyMS         int64           `json:"latency_ms,omitempty"` // volatile; wire time
-	Attempts          int             `json:"attempts,omitempty"`   // volatile
-	Asked             []Asked         `json:"asked,omitempty"`      // volatile; absent: Attempts calls of the generator, with Usage
+	CallKey           string            `json:"call_key"`
+	Prompt            []PromptMessage   `json:"prompt"`
+	Answer            Text              `json:"answer,omitzero"`
+	Queries           []string          `json:"queries"`           // that it gave; none: production searches for nothing, but for an original that is kept
+	Refused           bool              `json:"refused,omitempty"` // the provider says that the answer is a refusal, and no query is read from it
+	FinishReason      string            `json:"finish_reason,omitempty"`
+	ModelRequested    string            `json:"model_requested,omitempty"`
+	ModelReported     string            `json:"model_reported,omitempty"`
+	SystemFingerprint string            `json:"system_fingerprint,omitempty"`
+	Seed              int64             `json:"seed"`
+	Usage             Usage             `json:"usage,omitzero"`
+	Notes             []string          `json:"notes,omitempty"`    // what was asked for and not sent, or not granted
+	Metadata          map[string]string `json:"metadata,omitempty"` // what else the provider says of who answered; its response id is volatile
+	Status            Status            `json:"status"`
+	Reason            string            `json:"reason,omitempty"`
+	Error             *CallError        `json:"error,omitempty"`
+	RequestID         string            `json:"request_id,omitempty"` // volatile
+	At                string            `json:"at,omitempty"`         // volatile
+	LatencyMS         int64             `json:"latency_ms,omitempty"` // volatile; wire time
+	Attempts          int               `json:"attempts,omitempty"`   // volatile
+	Asked             []Asked           `json:"asked,omitempty"`      // volatile; absent: Attempts calls of the generator, with Usage
 }
 
 func (r *Rewriting) texts(visit func(*Text) error) error {
@@ -139,6 +141,7 @@ func (r *Rewriting) stable() *Rewriting {
 		return nil
 	}
 	s := *r
+	s.Metadata = (&Trial{Metadata: r.Metadata}).stableMetadata(map[string]string{})
 	s.RequestID, s.At, s.LatencyMS, s.Attempts, s.Asked = "", "", 0, 0, nil
 	return &s
 }

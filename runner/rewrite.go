@@ -35,6 +35,10 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 		r.obs.Rewriting = r.before.Rewriting
 		return nil
 	}
+	if reason := r.keyOff.reason(); reason != "" {
+		out.Status, out.Reason = matrix.StatusNotRun, reason
+		return nil
+	}
 	callCtx, journal := r.begin(ctx, call, out.CallKey, !r.generatorInfo.Local)
 	temperature := settings.Temperature.Float()
 	req := adapters.GenerateRequest{
@@ -51,6 +55,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 	}
 	if failure != nil {
 		out.Status, out.Error = matrix.StatusError, callError(failure)
+		r.refusedKey(failure)
 	} else {
 		recordRewriting(out, response, settings)
 	}
@@ -67,12 +72,12 @@ func recordRewriting(out *matrix.Rewriting, response adapters.GenerateResponse, 
 	record(&t, response)
 	out.Answer, out.FinishReason, out.ModelReported, out.SystemFingerprint = t.Answer, t.FinishReason, t.ModelReported, t.SystemFingerprint
 	out.Usage, out.RequestID, out.LatencyMS, out.Status = t.Usage, t.RequestID, t.LatencyMS, t.Status
-	out.Notes = slices.Clone(response.Notes)
+	out.Notes, out.Metadata = t.Notes, t.Metadata
 	if out.Status != matrix.StatusOK {
 		return // half a query is none
 	}
 	if response.Refusal != "" {
-		out.Notes = append(out.Notes, "the model refused to rewrite the query: "+response.Refusal)
+		out.Refused = true
 		return
 	}
 	if queries := settings.Queries(t.Answer.Value); queries != nil {

@@ -1,12 +1,16 @@
 package runner_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/runner"
@@ -192,5 +196,88 @@ func TestRewritingOfProbeAndSweep(t *testing.T) {
 	}
 	if rewritings != 2 {
 		t.Errorf("the query was rewritten %d times, want once by the probe and once by the sweep", rewritings)
+	}
+}
+
+// What goes wrong while the query is rewritten is the environment's: it is in the journal, the store is not asked, and a key that was
+// refused is not tried again in the next case.
+func TestFaultsOfTheRewriting(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/switches/rewrite.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(text), "name: rewrite\n")
+	_, second, _ := strings.Cut(body, "  - id: mooring-fee\n")
+	body += "  - id: again\n" + second + "limits: {retries: 1, concurrency: 1}\n"
+	fails := func(kind adapters.Kind) func(context.Context) (adapters.GenerateResponse, error) {
+		return func(context.Context) (adapters.GenerateResponse, error) {
+			return adapters.GenerateResponse{}, &adapters.Error{Adapter: "embedded", Op: "generate", Kind: kind, RetryAfter: time.Millisecond, Err: errors.New("set GENERATOR_KEY")}
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		answer func(context.Context) (adapters.GenerateResponse, error)
+		calls  int64
+		want   string
+	}{
+		{"unauthorised", fails(adapters.KindUnauthorised), 1, "set GENERATOR_KEY"},
+		{"the model is not there", fails(adapters.KindNotFound), 2, "not-found"},
+		{"rate limited", fails(adapters.KindRateLimited), 4, "rate-limited"},
+		{"too long", fails(adapters.KindTooLong), 2, "too-long"},
+		{"blocked", func(context.Context) (adapters.GenerateResponse, error) {
+			return adapters.GenerateResponse{FinishReason: adapters.FinishContentFilter}, nil
+		}, 2, "content filter"},
+		{"cut off", func(context.Context) (adapters.GenerateResponse, error) {
+			return adapters.GenerateResponse{Text: "mooring", FinishReason: adapters.FinishLength}, nil
+		}, 2, "raise pipeline.rewrite.max_tokens"},
+	} {
+		t.Run(strings.ReplaceAll(test.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			registry, calls := faultyRegistry(t, test.answer)
+			summary, err := runner.Run(t.Context(), written(t, body), runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := calls.Load(); got != test.calls || summary.Exit != 5 {
+				t.Errorf("%d calls and exit %d, want %d and 5", got, summary.Exit, test.calls)
+			}
+			var bundles []*results.Bundle
+			for _, c := range summary.Cases {
+				b, err := results.Open(c.Bundle)
+				if err != nil {
+					t.Fatal(err)
+				}
+				judgeAgain(t, b)
+				consistent(t, b.Evaluation)
+				if got := verdictOf(b.Evaluation); got != "environment" || !strings.Contains(strings.Join(b.Evaluation.Missing, " "), test.want) {
+					t.Errorf("got %s, want environment with %q\n    %s", got, test.want, explained(b.Evaluation))
+				}
+				for _, r := range b.Observations.Retrievals {
+					if r.Status != matrix.StatusNotRun {
+						t.Errorf("%s was searched: %s", r.Cell, r.Status)
+					}
+				}
+				bundles = append(bundles, b)
+			}
+			if n := journalled(t, bundles); n != 0 {
+				t.Errorf("%d generations are in the journals, want none behind a rewriting that failed", n)
+			}
+		})
+	}
+}
+
+// A refusal in the place of a query is no query.
+func TestRefusedRewriting(t *testing.T) {
+	t.Parallel()
+	registry, _ := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+		return adapters.GenerateResponse{Refusal: "I cannot help with that.", FinishReason: adapters.FinishStop}, nil
+	})
+	b := runWith(t, load(t, "testdata/switches/rewrite.yaml", change{}), registry)["mooring-fee"]
+	if w := b.Observations.Rewriting; !w.Refused || len(w.Queries) != 0 || w.Answer.Value != "I cannot help with that." {
+		t.Errorf("the rewriting is recorded as %+v", w)
+	}
+	if !slices.ContainsFunc(b.Evaluation.Findings, func(f string) bool { return strings.Contains(f, "the generator refused") }) {
+		t.Errorf("findings: %q", b.Evaluation.Findings)
 	}
 }

@@ -39,10 +39,13 @@ func (x *facts) rewriteFindings() []string {
 		if x.e.Pipeline.Rewrite != nil && x.e.Pipeline.Rewrite.KeepOriginal {
 			says = "rewrite: the answer of the generator holds no query: production searches for the question as typed alone"
 		}
+		if w.Refused {
+			says = strings.Replace(says, "the answer of the generator holds no query", "the generator refused", 1)
+		}
 		out = append(out, says)
 	}
 	if w.ModelReported != "" && w.ModelRequested != "" && w.ModelReported != w.ModelRequested {
-		out = append(out, fmt.Sprintf("rewrite: %s was asked, and %s answered", w.ModelRequested, w.ModelReported))
+		out = append(out, fmt.Sprintf("rewrite: %q was asked, %q answered", w.ModelRequested, w.ModelReported))
 	}
 	for _, note := range w.Notes {
 		out = append(out, "rewrite: "+strings.TrimSuffix(note, "."))
