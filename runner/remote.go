@@ -91,7 +91,7 @@ func (r *caseRun) newRetrieval() matrix.Retrieval {
 	p := r.experiment.Pipeline.Search
 	s := r.production()
 	return matrix.Retrieval{
-		Cell: matrix.CellC, By: matrix.ByService, Query: r.c.Question(), QueryEffective: s.query, Mode: s.mode, K: p.K, Depth: max(p.Depth, p.K),
+		Cell: matrix.CellC, By: matrix.ByService, Query: r.c.Question(), QueryEffective: strings.Join(s.queries, "\n"), Mode: s.mode, K: p.K, Depth: max(p.Depth, p.K),
 		Filter: s.filter, Threshold: s.threshold, Exact: s.exact, Candidates: []matrix.Hit{},
 	}
 }
