@@ -14,6 +14,10 @@ import (
 	"github.com/culprit-rag/culprit/adapters/wire"
 )
 
+func otherModel(name string) string {
+	return fmt.Sprintf("the server says that the model %q answered, and %q was asked for", name, openaitest.FakeModel)
+}
+
 // TestWhatIsRead holds what becomes of answers.
 func TestWhatIsRead(t *testing.T) {
 	t.Parallel()
@@ -38,12 +42,12 @@ func TestWhatIsRead(t *testing.T) {
 		{
 			"Jina's answer", "", 2,
 			[]string{`{"model": "jina-reranker-v2", "object": "list", "usage": {"total_tokens": 38}, "results": [{"index": 0, "relevance_score": 0.2, "document": {"text": "a"}}, {"index": 1, "relevance_score": 0.1}]}`},
-			adapters.RerankResponse{Results: []adapters.RerankResult{hit(0, 0.2), hit(1, 0.1)}, ModelReported: "jina-reranker-v2", InputTokens: tokens(38)},
+			adapters.RerankResponse{Results: []adapters.RerankResult{hit(0, 0.2), hit(1, 0.1)}, ModelReported: "jina-reranker-v2", InputTokens: tokens(38), Notes: []string{otherModel("jina-reranker-v2")}},
 		},
 		{
 			"llama.cpp's answer, by index and with logits", "", 2,
-			[]string{`{"model": "bge", "usage": {"prompt_tokens": 51, "total_tokens": 52}, "results": [{"index": 0, "relevance_score": -11.5}, {"index": 1, "relevance_score": 7.25}]}`},
-			adapters.RerankResponse{Results: []adapters.RerankResult{hit(0, -11.5), hit(1, 7.25)}, ModelReported: "bge", InputTokens: tokens(51)},
+			[]string{`{"model": "fake-2026-01-01", "usage": {"prompt_tokens": 51, "total_tokens": 52}, "results": [{"index": 0, "relevance_score": -11.5}, {"index": 1, "relevance_score": 7.25}]}`},
+			adapters.RerankResponse{Results: []adapters.RerankResult{hit(0, -11.5), hit(1, 7.25)}, ModelReported: openaitest.FakeModel, InputTokens: tokens(51)},
 		},
 		{"TEI's answer", `, "shape": "tei"`, 2, []string{` [{"index": 1, "score": 0.9, "text": "b"}, {"index": 0, "score": -0.0}]`}, adapters.RerankResponse{Results: []adapters.RerankResult{hit(1, 0.9), hit(0, 0)}}},
 		{
@@ -84,7 +88,7 @@ func TestWhatIsRead(t *testing.T) {
 		{
 			"bytes that are no UTF-8", "", 1,
 			[]string{"{\"model\": \"m\xff\", \"results\": [{\"index\": 0, \"relevance_score\": 1}]}"},
-			adapters.RerankResponse{Results: []adapters.RerankResult{hit(0, 1)}, ModelReported: "m\uFFFD"},
+			adapters.RerankResponse{Results: []adapters.RerankResult{hit(0, 1)}, ModelReported: "m\uFFFD", Notes: []string{otherModel("m\uFFFD")}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,15 +17,12 @@ func liveConfig(s *openaitest.Server, more string) adapters.Config {
 	return adapters.Config{Settings: json.RawMessage(fmt.Sprintf(`{"model": %q, "url": %q%s}`, s.Model, s.URL, more))}
 }
 
-// The server computes in int8, by a scale that depends on what stands in a batch: scores of one text differ a little.
-const tolerance = 1e-3
-
 // TestLiveSuite holds the adapter to the contract over a real model.
 func TestLiveSuite(t *testing.T) {
 	t.Parallel()
 	s := openaitest.StartReranker(t, "--most", "100")
 	adaptertest.TestReranker(t, adaptertest.RerankerHarness{
-		MaxWords: 256, Tolerance: tolerance,
+		MaxWords: 256,
 		Harness: adaptertest.Harness[adapters.Reranker]{Open: func(ctx context.Context) (adapters.Reranker, error) {
 			return open(ctx, liveConfig(s, `, "batch": 100`))
 		}},
@@ -57,7 +54,7 @@ func TestLiveShapes(t *testing.T) {
 		t.Fatalf("%+v, %v", second, err)
 	}
 	for i, r := range second.Results {
-		if want := first.Results[i]; r.Index != want.Index || math.Abs(r.Score-want.Score) > tolerance {
+		if want := first.Results[i]; r.Index != want.Index || math.Abs(r.Score-want.Score) > 1e-6 {
 			t.Errorf("result %d is %+v in TEI's shape and %+v in Cohere's", i, r, want)
 		}
 	}

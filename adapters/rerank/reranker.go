@@ -161,6 +161,9 @@ func (r *reranker) response(a *answer, shape string, documents, base int) (adapt
 		return adapters.RerankResponse{}, err
 	}
 	out := adapters.RerankResponse{Results: results, ModelReported: r.WithoutKeys(wire.Words(a.Model)), InputTokens: a.tokens()}
+	if m := out.ModelReported; m != "" && m != r.set.Model {
+		out.Notes = append(out.Notes, fmt.Sprintf("the server says that the model %q answered, and %q was asked for", r.Short(m), r.set.Model))
+	}
 	warnings, cut := a.warnings()
 	for _, w := range warnings {
 		out.Notes = append(out.Notes, "the server warns: "+r.Short(w))
