@@ -287,7 +287,7 @@ type RerankRequest struct {
 // RerankResponse holds the results.
 type RerankResponse struct {
 	Results       []RerankResult
-	ModelReported string
+	ModelReported string   // empty: the backend does not say
 	InputTokens   *int     // nil: not reported
 	Notes         []string // as in GenerateResponse
 	Quota         *Quota

@@ -103,6 +103,7 @@ type Retrieval struct {
 	RerankTop      int        `json:"rerank_top,omitempty"`
 	RerankOrder    string     `json:"rerank_order,omitempty"`
 	RerankFloor    *Decimal   `json:"rerank_floor,omitempty"` // reranked items scored below it are not passed on
+	RerankNotes    []string   `json:"rerank_notes,omitempty"` // what the reranker says beside the scores, a sentence each
 	Reranked       []Hit      `json:"reranked,omitempty"`     // as the reranker returned them; the first RerankTop are passed on
 	Status         Status     `json:"status"`
 	Reason         string     `json:"reason,omitempty"`

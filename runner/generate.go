@@ -152,12 +152,12 @@ func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
-	if r.serves(t.Cell) {
-		return r.serve(ctx, t)
-	}
 	if reason := r.keyOff.reason(); reason != "" {
 		t.Status, t.Reason = matrix.StatusNotRun, reason
 		return nil
+	}
+	if r.serves(t.Cell) {
+		return r.serve(ctx, t)
 	}
 	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
 	g := r.experiment.Pipeline.Generate

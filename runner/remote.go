@@ -354,9 +354,10 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	if err := r.ledger.overBudget(failure); err != nil {
 		return err
 	}
-	t.Attempts, t.Untold = journal.tries, untold(journal.asked)
+	t.Attempts, t.Untold, t.Outside = journal.tries, untold(journal.asked), true
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
+		r.refusedKey(failure)
 	} else if err := r.readTrace(callCtx, t, &trace); err != nil {
 		return err
 	}

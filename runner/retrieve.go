@@ -245,6 +245,7 @@ func (r *caseRun) rerank(ctx context.Context, out *matrix.Retrieval) error {
 		out.Status, out.Error = matrix.StatusError, callError(fmt.Errorf("reranking: %w", err))
 		return nil
 	}
+	out.RerankNotes = response.Notes
 	ordered := response.Results
 	if settings.Order == "score" {
 		ordered = slices.Clone(ordered)

@@ -19,6 +19,8 @@ type RerankerHarness struct {
 	Tolerance float64
 	// MaxWords is a length in words beyond which it says that it did not read all; 0: it reads all, or stays silent.
 	MaxWords int
+	// Unnamed: the server does not say which model answered.
+	Unnamed bool
 }
 
 // Reranker holds a reranker to the contract of [adapters.Reranker].
@@ -72,6 +74,13 @@ func rerankerChecks() []check[RerankerHarness] {
 			_, err := scores(ctx, r, torqueQ, torques)
 			return err
 		})},
+		{"the model that answers is named, or is not known", one(func(ctx context.Context, h RerankerHarness, r adapters.Reranker) error {
+			resp, err := r.Rerank(ctx, adapters.RerankRequest{Query: torqueQ, Documents: torques})
+			if err == nil && (resp.ModelReported == "") != h.Unnamed {
+				err = fmt.Errorf("the model is %q", resp.ModelReported)
+			}
+			return err
+		})},
 		{"what answers is better than what does not", one(func(ctx context.Context, _ RerankerHarness, r adapters.Reranker) error {
 			list, err := scores(ctx, r, torqueQ, torques)
 			if err != nil {
@@ -121,9 +130,6 @@ func scores(ctx context.Context, r adapters.Reranker, query string, documents []
 	}
 	if len(resp.Results) != len(documents) {
 		return nil, fmt.Errorf("%d results for %d documents", len(resp.Results), len(documents))
-	}
-	if resp.ModelReported == "" {
-		return nil, errors.New("no model is reported")
 	}
 	list, seen := make([]float64, len(documents)), map[int]bool{}
 	for _, result := range resp.Results {

@@ -3,13 +3,13 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/wire"
 )
 
 // answer is what is read of a chat completion. The library's types refuse a whole answer, which was paid for, where a field that
@@ -56,36 +56,36 @@ func readAnswer(body []byte) (answer, bool) {
 }
 
 // response turns an answer into the contract's form.
-func (g *generator) response(x *exchange, a *answer, asked *chat) adapters.GenerateResponse {
+func (g *generator) response(x *wire.Exchange, a *answer, asked *chat) adapters.GenerateResponse {
 	first := a.Choices[0]
 	out := adapters.GenerateResponse{
-		Text: content(first.Message.Content), Refusal: content(first.Message.Refusal), FinishReason: finishReason(words(first.FinishReason)),
-		ModelReported: words(a.Model), SystemFingerprint: words(a.Fingerprint), RequestID: requestID(x.header), WireTime: x.took,
-		Notes: asked.notes, Quota: quota(x.header), Metadata: map[string]string{},
+		Text: content(first.Message.Content), Refusal: content(first.Message.Refusal), FinishReason: finishReason(wire.Words(first.FinishReason)),
+		ModelReported: wire.Words(a.Model), SystemFingerprint: wire.Words(a.Fingerprint), RequestID: requestID(x.Header), WireTime: x.Took,
+		Notes: asked.notes, Quota: wire.Quota(x.Header), Metadata: map[string]string{},
 	}
 	if out.Text == "" {
 		out.Text = out.Refusal
 	}
 	for name, value := range map[string]json.RawMessage{"response_id": a.ID, "provider": a.Provider, "service_tier": a.ServiceTier, "created": a.Created} {
-		if text := words(value); text != "" {
+		if text := wire.Words(value); text != "" {
 			out.Metadata[name] = text
 		}
 	}
 	if out.RequestID == "" {
-		out.RequestID = words(a.ID)
+		out.RequestID = wire.Words(a.ID)
 	}
 	var u usage
 	if json.Unmarshal(a.Usage, &u) == nil {
-		out.InputTokens, out.OutputTokens = tokens(u.Prompt), tokens(u.Completion)
-		out.CachedInputTokens, out.ReasoningTokens = tokens(u.PromptOf.Cached), tokens(u.CompletionOf.Reasoning)
+		out.InputTokens, out.OutputTokens = wire.Tokens(u.Prompt), wire.Tokens(u.Completion)
+		out.CachedInputTokens, out.ReasoningTokens = wire.Tokens(u.PromptOf.Cached), wire.Tokens(u.CompletionOf.Reasoning)
 		if out.CachedInputTokens == nil {
-			out.CachedInputTokens = tokens(u.CacheHit)
+			out.CachedInputTokens = wire.Tokens(u.CacheHit)
 		}
 		if out.InputTokens != nil && *out.InputTokens == 0 { // no prompt is empty: some servers count nothing, and say so with 0
 			out.InputTokens = nil
 		}
 	}
-	if !utf8.Valid(x.answer) {
+	if !utf8.Valid(x.Answer) {
 		out.Notes = append(out.Notes, "the answer held bytes that are no UTF-8, which were replaced")
 	}
 	if loneSurrogate(first.Message.Content) {
@@ -116,16 +116,6 @@ func content(raw json.RawMessage) string {
 		all.WriteString(p.Text)
 	}
 	return all.String()
-}
-
-// tokens reads a count; nil where there is none that makes sense.
-func tokens(raw json.RawMessage) *int {
-	var f *float64
-	if json.Unmarshal(raw, &f) != nil || f == nil || *f < 0 || *f > 1e12 || *f != math.Trunc(*f) {
-		return nil
-	}
-	n := int(*f)
-	return &n
 }
 
 // loneSurrogate reports whether JSON escapes half of a UTF-16 pair without the other half, which the decoder replaces silently.

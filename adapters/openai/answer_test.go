@@ -11,6 +11,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/openai/openaitest"
+	"github.com/culprit-rag/culprit/adapters/wire"
 )
 
 func count(n int) *int { return &n }
@@ -165,27 +166,27 @@ func FuzzAnswers(f *testing.F) {
 		f.Fatal(err)
 	}
 	const key = "sk-sentinel-3b1f7c9d"
+	to := set.server()
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		if status < 200 || status > 599 {
 			t.Skip()
 		}
-		c := &client{set: &set.connection}
-		c.guardKeys([]string{key})
+		c := &client{Client: wire.Bare(&to, key)}
 		g := &generator{client: c, set: set}
-		x := &exchange{status: status, answer: body}
+		x := &wire.Exchange{Status: status, Answer: body}
 		if a, ok := readAnswer(body); ok {
 			if resp := g.response(x, &a, &chat{}); resp.Text != strings.ToValidUTF8(resp.Text, "") {
 				t.Errorf("the text %q is no UTF-8", resp.Text)
 			}
 		}
 		for _, body := range [][]byte{body, []byte(string(body) + key)} {
-			x.answer = body
-			e := c.failed(t.Context(), "generate", x, nil)
+			x.Answer = body
+			e := c.Failed(t.Context(), "generate", x, nil)
 			if text := e.Error(); e.Kind == "" || strings.Contains(text, key) || len(text) > 2000 {
 				t.Errorf("%q: kind %q, %q", body, e.Kind, text)
 			}
 		}
-		said := readComplaint(body)
-		said.about([]parameter{temperature, stop, schemaForm, maxTokens})
+		said := wire.ReadComplaint(body)
+		about(&said, []parameter{temperature, stop, schemaForm, maxTokens})
 	})
 }

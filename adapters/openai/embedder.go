@@ -14,6 +14,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/wire"
 )
 
 type embedder struct {
@@ -36,7 +37,7 @@ func openEmbedder(_ context.Context, cfg adapters.Config) (adapters.Embedder, er
 
 // Describe makes no call.
 func (e *embedder) Describe(ctx context.Context) (adapters.EmbedderInfo, error) {
-	_, leave, err := e.enter(ctx, "describe")
+	_, leave, err := e.Enter(ctx, "describe")
 	if err != nil {
 		return adapters.EmbedderInfo{}, err
 	}
@@ -49,7 +50,7 @@ func (e *embedder) Describe(ctx context.Context) (adapters.EmbedderInfo, error) 
 func (e *embedder) Embed(ctx context.Context, req adapters.EmbedRequest) (adapters.EmbedResponse, error) {
 	const op = "embed"
 	var none adapters.EmbedResponse
-	ctx, leave, err := e.enter(ctx, op)
+	ctx, leave, err := e.Enter(ctx, op)
 	if err != nil {
 		return none, err
 	}
@@ -102,7 +103,7 @@ func (e *embedder) isAnother(ctx context.Context, op, text, model string, got *a
 		return err
 	}
 	if slices.Equal(own.Vectors[0], got.Vectors[0]) {
-		return e.says(op, adapters.KindUnsupported, "asked for the model %q, the server gives the vectors of %q", model, e.set.Model)
+		return e.Says(op, adapters.KindUnsupported, "asked for the model %q, the server gives the vectors of %q", model, e.set.Model)
 	}
 	return nil
 }
@@ -113,32 +114,32 @@ func (e *embedder) batch(ctx context.Context, op string, texts []string, model s
 	if model == e.set.Model { // how many another model has is its own affair
 		ask.Dimensions = e.set.Dimensions
 	}
-	x := &exchange{limit: vectorLimit}
-	resp, err := e.api.CreateEmbeddings(context.WithValue(ctx, exchangeKey{}, x), ask)
+	x := &wire.Exchange{Limit: vectorLimit}
+	resp, err := e.api.CreateEmbeddings(x.With(ctx), ask)
 	var otherType *json.UnmarshalTypeError
 	if errors.As(err, &otherType) { // it came in the other encoding, and was paid for
-		resp, err = otherEncoding(x.answer, err)
+		resp, err = otherEncoding(x.Answer, err)
 		note(out, "the server does not send vectors as "+e.set.Encoding)
 	}
-	if err != nil || x.status >= http.StatusMultipleChoices || len(resp.Data) == 0 {
-		return e.failed(ctx, op, x, err)
+	if err != nil || x.Status >= http.StatusMultipleChoices || len(resp.Data) == 0 {
+		return e.Failed(ctx, op, x, err)
 	}
-	if holdsNull(x.answer) {
-		return e.says(op, adapters.KindPermanent, "the server sent null in place of a number or a vector, which is no vector")
+	if holdsNull(x.Answer) {
+		return e.Says(op, adapters.KindPermanent, "the server sent null in place of a number or a vector, which is no vector")
 	}
 	vectors := make([][]float32, len(texts))
 	for _, d := range resp.Data {
 		switch {
 		case d.Index < 0 || d.Index >= len(texts):
-			return e.says(op, adapters.KindPermanent, "the server sent a vector for text %d of %d", d.Index+1, len(texts))
+			return e.Says(op, adapters.KindPermanent, "the server sent a vector for text %d of %d", d.Index+1, len(texts))
 		case vectors[d.Index] != nil:
-			return e.says(op, adapters.KindPermanent, "the server sent two vectors for text %d", d.Index+1)
+			return e.Says(op, adapters.KindPermanent, "the server sent two vectors for text %d", d.Index+1)
 		}
 		vectors[d.Index] = d.Embedding
 	}
 	for i, v := range vectors {
 		if err := fits(v, out); err != nil {
-			return e.says(op, adapters.KindPermanent, "text %d of %d: %v", i+1, len(texts), err)
+			return e.Says(op, adapters.KindPermanent, "text %d of %d: %v", i+1, len(texts), err)
 		}
 		out.Vectors = append(out.Vectors, v)
 	}
@@ -151,7 +152,7 @@ func (e *embedder) batch(ctx context.Context, op string, texts []string, model s
 	if got := len(vectors[0]); ask.Dimensions != 0 && got != ask.Dimensions {
 		note(out, fmt.Sprintf("%d dimensions were asked for, and the vectors have %d", ask.Dimensions, got))
 	}
-	out.ModelReported, out.Quota = e.withoutKeys(string(resp.Model)), quota(x.header)
+	out.ModelReported, out.Quota = e.WithoutKeys(string(resp.Model)), wire.Quota(x.Header)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/wire"
 )
 
 type generator struct {
@@ -31,7 +32,7 @@ func openGenerator(_ context.Context, cfg adapters.Config) (adapters.Generator, 
 
 // Describe makes no call: which model answers is told by each answer.
 func (g *generator) Describe(ctx context.Context) (adapters.GeneratorInfo, error) {
-	_, leave, err := g.enter(ctx, "describe")
+	_, leave, err := g.Enter(ctx, "describe")
 	if err != nil {
 		return adapters.GeneratorInfo{}, err
 	}
@@ -46,40 +47,40 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 	if err := checkRequest(op, g.set.Structured, req); err != nil {
 		return none, err
 	}
-	ctx, leave, err := g.enter(ctx, op)
+	ctx, leave, err := g.Enter(ctx, op)
 	if err != nil {
 		return none, err
 	}
 	defer leave()
 	for tries := 1; ; tries++ {
 		asked := newChat(&g.set, g.parameters, req)
-		x := &exchange{limit: answerLimit}
-		if x.body, err = json.Marshal(asked.body); err != nil {
+		x := &wire.Exchange{Limit: answerLimit}
+		if x.Body, err = json.Marshal(asked.body); err != nil {
 			return none, invalid(op, "the request cannot be written: %w", err)
 		}
-		// The library's own rules for models, and the zeros that it leaves out, are passed by: what is sent is x.body.
-		_, err = g.api.CreateChatCompletion(context.WithValue(ctx, exchangeKey{}, x), openai.ChatCompletionRequest{Model: "-"})
-		if x.whole() && x.status < http.StatusMultipleChoices {
-			if a, ok := readAnswer(x.answer); ok {
+		// The library's own rules for models, and the zeros that it leaves out, are passed by: what is sent is x.Body.
+		_, err = g.api.CreateChatCompletion(x.With(ctx), openai.ChatCompletionRequest{Model: "-"})
+		if x.Whole() && x.Status < http.StatusMultipleChoices {
+			if a, ok := readAnswer(x.Answer); ok {
 				return g.response(x, &a, asked), nil
 			}
 		}
-		if x.whole() && (x.status == http.StatusBadRequest || x.status == http.StatusUnprocessableEntity) {
-			said := readComplaint(x.answer)
-			if said.filtered() {
+		if x.Whole() && (x.Status == http.StatusBadRequest || x.Status == http.StatusUnprocessableEntity) {
+			said := wire.ReadComplaint(x.Answer)
+			if said.Filtered() {
 				blocked := adapters.GenerateResponse{
-					FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.header), WireTime: x.took, Quota: quota(x.header),
-					Notes: append(asked.notes, "the provider's filter refused the prompt: "+g.short(said.message)),
+					FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.Header), WireTime: x.Took, Quota: wire.Quota(x.Header),
+					Notes: append(asked.notes, "the provider's filter refused the prompt: "+g.Short(said.Message)),
 				}
 				g.hide(&blocked)
 				return blocked, nil
 			}
 			const most = 8 // parameters that there are to refuse
-			if tries < most && !said.tooLong() && g.parameters.learn(&said, asked.sent, g.short(said.message)) {
+			if tries < most && !said.TooLong() && g.parameters.learn(&said, asked.sent, g.Short(said.Message)) {
 				continue
 			}
 		}
-		return none, g.failed(ctx, op, x, err)
+		return none, g.Failed(ctx, op, x, err)
 	}
 }
 

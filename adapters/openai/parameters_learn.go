@@ -1,31 +1,35 @@
 package openai
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/culprit-rag/culprit/adapters/wire"
+)
 
 // refuses reports whether the server says that it does not take something that was sent.
-func (c *complaint) refuses() bool {
-	return c.has("unsupported", "not supported", "does not support", "unknown parameter", "unrecogni", "unknown field", "not permitted",
+func refuses(c *wire.Complaint) bool {
+	return c.Has("unsupported", "not supported", "does not support", "unknown parameter", "unrecogni", "unknown field", "not permitted",
 		"extra_forbidden", "extra inputs", "unexpected keyword", "invalid parameter", "not allowed")
 }
 
 // about returns which of the sent parameters a refusal is about: by the field for it, else the one that is named first.
-func (c *complaint) about(sent []parameter) (parameter, bool) {
-	best, at := parameter(""), len(c.message)
+func about(c *wire.Complaint, sent []parameter) (parameter, bool) {
+	best, at := parameter(""), len(c.Message)
 	for _, name := range sent {
 		names := []string{string(name)}
 		if name == schemaForm {
 			names = append(names, string(objectForm))
 		}
 		for _, n := range names {
-			if c.param == n || strings.HasPrefix(c.param, n+".") {
+			if c.Param == n || strings.HasPrefix(c.Param, n+".") {
 				return name, true
 			}
-			if i := mention(c.message, n); i >= 0 && i < at {
+			if i := mention(c.Message, n); i >= 0 && i < at {
 				best, at = name, i
 			}
 		}
 	}
-	return best, best != "" && c.param == "" // what is refused is another one, where the field names it
+	return best, best != "" && c.Param == "" // what is refused is another one, where the field names it
 }
 
 // mention returns where a text holds name as a word of its own, -1 for nowhere.
@@ -48,11 +52,11 @@ func mention(text, name string) int {
 
 // learn looks at a refused call for the one parameter that it is about, and leaves that out from now on. It reports whether another
 // call would differ: not where the settings say that the server takes it.
-func (p *parameters) learn(said *complaint, sent []parameter, text string) bool {
-	if !said.refuses() {
+func (p *parameters) learn(said *wire.Complaint, sent []parameter, text string) bool {
+	if !refuses(said) {
 		return false
 	}
-	name, ok := said.about(sent)
+	name, ok := about(said, sent)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !ok || p.declared[name] {

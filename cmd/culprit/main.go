@@ -15,6 +15,7 @@ import (
 	"github.com/culprit-rag/culprit/adapters/plugin"
 	"github.com/culprit-rag/culprit/adapters/qdrant"
 	"github.com/culprit-rag/culprit/adapters/remote"
+	"github.com/culprit-rag/culprit/adapters/rerank"
 	"github.com/culprit-rag/culprit/adapters/weaviate"
 )
 
@@ -38,7 +39,7 @@ func culprit() int {
 
 // builtIn returns the adapters, among them the one that runs plugins.
 func builtIn() (*adapters.Registry, error) {
-	return adapters.NewRegistry(embedded.Factory(), openai.Factory(), plugin.Factory(), qdrant.Factory(), remote.Factory(), weaviate.Factory())
+	return adapters.NewRegistry(embedded.Factory(), openai.Factory(), plugin.Factory(), qdrant.Factory(), remote.Factory(), rerank.Factory(), weaviate.Factory())
 }
 
 // terminal describes a stream of the process.

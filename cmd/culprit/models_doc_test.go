@@ -22,6 +22,8 @@ func TestModelSettingsAreDocumented(t *testing.T) {
 		table := "\n| setting | default | what it is |\n|---|---|---|\n" + settingRows(t, "", registry.Schemas()[string(role)]["openai"]) + "\n"
 		documentedIn(t, modelsDoc, "settings of the "+string(role), table, nil)
 	}
+	table := "\n| setting | default | what it is |\n|---|---|---|\n" + settingRows(t, "", registry.Schemas()[string(adapters.RoleReranker)]["rerank"]) + "\n"
+	documentedIn(t, modelsDoc, "settings of the reranker", table, nil)
 }
 
 // TestModelExamplesAreValid checks each example of docs/models.md in an experiment that is otherwise whole.
@@ -33,7 +35,7 @@ func TestModelExamplesAreValid(t *testing.T) {
 	const (
 		rest = `
 pipeline:
-  search: {mode: MODE, k: 3}
+  search: {mode: MODE, k: 3}RERANK
   assemble: {budget: 300 words}
   prompt: {user: "{{#context}}[{{id}}] {{text}}\n{{/context}}{{query}}"}
   generate: {temperature: 0, seed: 0, max_tokens: 100}
@@ -58,10 +60,14 @@ cases: [case.yaml]
 		if !strings.Contains(backends, "  generator:") {
 			backends += "  generator: {adapter: embedded}\n"
 		}
+		rerank := ""
+		if strings.Contains(backends, "  reranker:") {
+			rerank = "\n  rerank: {top: 2}"
+		}
 		dir := t.TempDir()
 		file := filepath.Join(dir, "experiment.yaml")
 		whole := "culprit: v1\nname: example\nbackends:\n  store: {adapter: embedded, documents: [{id: a, source: a.md, text: It applies from the first of May.}]}\n" +
-			backends + strings.Replace(rest, "MODE", mode, 1)
+			backends + strings.NewReplacer("MODE", mode, "RERANK", rerank).Replace(rest)
 		if err := errors.Join(os.WriteFile(file, []byte(whole), 0o600), os.WriteFile(filepath.Join(dir, "case.yaml"), []byte(one), 0o600)); err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // Fake is a stand-in for a server of OpenAI's API: for the faults that a real server will not produce on demand, for speed, and for
-// what was really sent. Its generator repeats the user's words; its embedder counts words. It is safe for concurrent use.
+// what was really sent. Its generator repeats the user's words; its embedder and its reranker count words. It is safe for concurrent use.
 type Fake struct {
 	URL string // the base URL, with /v1
 
@@ -35,6 +35,8 @@ type FakeOptions struct {
 	Key     string   // that calls must carry
 	Context int      // words that the model reads; 0: as many as there are
 	Refuses []string // parameters that it does not take, and says so
+	TEI     bool     // the reranker has TEI's shape
+	Batch   int      // documents of one call to the reranker; 0: as many as there are
 	TLS     bool
 	Header  http.Header // of every answer
 }
@@ -132,6 +134,8 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 		f.send(w, r, f.chat(request, number))
 	case strings.HasSuffix(r.URL.Path, "/embeddings"):
 		f.send(w, r, f.embed(request))
+	case strings.HasSuffix(r.URL.Path, "/rerank"):
+		f.send(w, r, f.rerank(request))
 	default:
 		f.send(w, r, FakeReply{Status: http.StatusNotFound, Body: "404 page not found"})
 	}

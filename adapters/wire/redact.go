@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"fmt"
@@ -16,36 +16,18 @@ import (
 const shortestKey = 12
 
 // Format hides the connection, which holds the keys, from every verb of fmt.
-func (c *client) Format(f fmt.State, _ rune) {
-	_, _ = io.WriteString(f, "openai("+c.set.Model+" at "+c.set.BaseURL+")")
+func (c *Client) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, c.to.Adapter+"("+c.to.Model+" at "+c.to.URL+")")
 }
 
 // guardKeys prepares what takes keys out of texts.
-func (c *client) guardKeys(secrets []string) {
+func (c *Client) guardKeys(secrets []string) {
 	c.redact = adapters.NewRedactor(secrets...)
 	c.inAnswers = adapters.NewRedactor(slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < shortestKey })...)
 }
 
-// hide takes keys that a server repeats out of what is kept of its answer.
-func (c *client) hide(r *adapters.GenerateResponse) {
-	text := c.withoutKeys(r.Text)
-	if text != r.Text {
-		r.Notes = append(r.Notes, "the answer held a key of this connection, which was taken out")
-	}
-	r.Text = text
-	for _, s := range []*string{&r.Refusal, &r.ModelReported, &r.SystemFingerprint, &r.RequestID, &r.FinishReason} {
-		*s = c.withoutKeys(*s)
-	}
-	for name, value := range r.Metadata {
-		r.Metadata[name] = c.withoutKeys(value)
-	}
-	r.Notes = slices.Clone(r.Notes)
-	for i, note := range r.Notes {
-		r.Notes[i] = c.withoutKeys(note)
-	}
-}
-
-func (c *client) withoutKeys(text string) string {
+// WithoutKeys takes the keys of this connection, which a server may repeat, out of what is kept of its answer.
+func (c *Client) WithoutKeys(text string) string {
 	parts := strings.Split(text, "://") // the redactor cuts the queries of URLs, which an answer may hold
 	for i, part := range parts {
 		parts[i] = c.inAnswers.String(part)
@@ -56,8 +38,8 @@ func (c *client) withoutKeys(text string) string {
 // halfHidden is a key as a provider repeats it, with stars in its middle.
 var halfHidden = regexp.MustCompile(`[^\s"'<>]*\*{3,}[^\s"'<>]*`)
 
-// short makes a server's text one line without keys, of a length that can be read.
-func (c *client) short(s string) string {
+// Short makes a server's text one line without keys, of a length that can be read.
+func (c *Client) Short(s string) string {
 	const most = 300
 	s = c.redact.String(s) // before it is cut: half a key is found no more
 	s = strings.ToValidUTF8(s, "\uFFFD")

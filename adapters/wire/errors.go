@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"bytes"
@@ -16,49 +16,49 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-// failed makes an error of what happened to a call. An answer that came whole is judged, even where its time is over by now.
-func (c *client) failed(ctx context.Context, op string, x *exchange, err error) *adapters.Error {
+// Failed makes an error of what happened to a call. An answer that came whole is judged, even where its time is over by now.
+func (c *Client) Failed(ctx context.Context, op string, x *Exchange, err error) *adapters.Error {
 	switch {
-	case x.whole():
+	case x.Whole():
 	case errors.Is(context.Cause(ctx), adapters.ErrClosed):
-		return fail(op, adapters.KindPermanent, adapters.ErrClosed)
-	case ctx.Err() != nil && x.status == 0:
-		return fail(op, adapters.KindCanceled, fmt.Errorf("%w, while waiting for an answer of %s", ctx.Err(), c.set.BaseURL))
+		return c.fail(op, adapters.KindPermanent, adapters.ErrClosed)
+	case ctx.Err() != nil && x.Status == 0:
+		return c.fail(op, adapters.KindCanceled, fmt.Errorf("%w, while waiting for an answer of %s", ctx.Err(), c.to.URL))
 	case ctx.Err() != nil:
-		return fail(op, adapters.KindCanceled, fmt.Errorf("%w, while reading the answer (status %d) of %s", ctx.Err(), x.status, c.set.BaseURL))
-	case errors.Is(x.err, errTooLarge):
-		return c.says(op, adapters.KindPermanent, "status %d: %v", x.status, x.err)
-	case x.err != nil:
-		return c.says(op, adapters.KindTransient, "status %d: the answer broke off: %v", x.status, x.err)
+		return c.fail(op, adapters.KindCanceled, fmt.Errorf("%w, while reading the answer (status %d) of %s", ctx.Err(), x.Status, c.to.URL))
+	case errors.Is(x.Err, errTooLarge):
+		return c.Says(op, adapters.KindPermanent, "status %d: %v", x.Status, x.Err)
+	case x.Err != nil:
+		return c.Says(op, adapters.KindTransient, "status %d: the answer broke off: %v", x.Status, x.Err)
 	default:
 		return c.unreached(op, cause(err))
 	}
-	said := readComplaint(x.answer)
+	said := ReadComplaint(x.Answer)
 	e := c.classify(op, x, &said, err)
-	e.Quota = quota(x.header)
+	e.Quota = Quota(x.Header)
 	if e.Kind == adapters.KindRateLimited || e.Kind == adapters.KindTransient {
-		e.RetryAfter = retryAfter(x.header, e.Quota)
+		e.RetryAfter = retryAfter(x.Header, e.Quota)
 	}
 	return e
 }
 
 // unreached makes an error where no answer came.
-func (c *client) unreached(op string, err error) *adapters.Error {
-	base := "backends." + c.set.role + ".base_url"
+func (c *Client) unreached(op string, err error) *adapters.Error {
+	base := c.to.field(c.to.URLField)
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var name *net.DNSError
 	switch {
 	case errors.As(err, &certificate):
-		return c.says(op, adapters.KindPermanent, "the certificate of %s is not trusted: %v: see backends.%s.tls.ca_file", c.set.BaseURL, err, c.set.role)
+		return c.Says(op, adapters.KindPermanent, "the certificate of %s is not trusted: %v: see %s", c.to.URL, err, c.to.field("tls.ca_file"))
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
-		return c.says(op, adapters.KindInvalid, "%s answers without TLS: %s must begin with http://", c.set.BaseURL, base)
+		return c.Says(op, adapters.KindInvalid, "%s answers without TLS: %s must begin with http://", c.to.URL, base)
 	case errors.As(err, &name) && name.IsNotFound:
-		return c.says(op, adapters.KindInvalid, "%v: is the host in %s right?", err, base)
+		return c.Says(op, adapters.KindInvalid, "%v: is the host in %s right?", err, base)
 	case strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)):
-		return c.says(op, adapters.KindPermanent, "the proxy of HTTPS_PROXY wants a login: %v", err)
+		return c.Says(op, adapters.KindPermanent, "the proxy of HTTPS_PROXY wants a login: %v", err)
 	}
-	return c.says(op, adapters.KindTransient, "no answer from %s: %v: is the server up, and is %s right?", c.set.BaseURL, err, base)
+	return c.Says(op, adapters.KindTransient, "no answer from %s: %v: is the server up, and is %s right?", c.to.URL, err, base)
 }
 
 // kindsSaid are the names of errors in bodies whose status does not tell: a success, or the status of a gateway.
@@ -73,14 +73,14 @@ var kindsSaid = map[string]adapters.Kind{
 }
 
 // kindOf is the one table of statuses and what bodies say.
-func kindOf(status int, said *complaint) adapters.Kind {
+func kindOf(status int, said *Complaint) adapters.Kind {
 	success := status < http.StatusMultipleChoices
 	if n := said.status(); success && n != 0 {
 		status, success = n, false
 	}
-	named, known := kindsSaid[strings.ToLower(said.code)]
+	named, known := kindsSaid[strings.ToLower(said.Code)]
 	if !known {
-		named, known = kindsSaid[strings.ToLower(said.kind)]
+		named, known = kindsSaid[strings.ToLower(said.Kind)]
 	}
 	switch {
 	case said.broke(), status == http.StatusPaymentRequired:
@@ -89,7 +89,7 @@ func kindOf(status int, said *complaint) adapters.Kind {
 		return adapters.KindUnauthorised
 	case status == http.StatusTooManyRequests:
 		return adapters.KindRateLimited
-	case said.tooLong():
+	case said.TooLong():
 		return adapters.KindTooLong
 	case status == http.StatusNotFound:
 		return adapters.KindNotFound
@@ -106,53 +106,53 @@ func kindOf(status int, said *complaint) adapters.Kind {
 }
 
 // classify looks at status and body of an answer that is none.
-func (c *client) classify(op string, x *exchange, said *complaint, err error) *adapters.Error {
-	status := fmt.Sprintf("%d %s", x.status, http.StatusText(x.status))
-	text := c.short(said.message)
+func (c *Client) classify(op string, x *Exchange, said *Complaint, err error) *adapters.Error {
+	status := fmt.Sprintf("%d %s", x.Status, http.StatusText(x.Status))
+	text := c.Short(said.Message)
 	if text == "" {
 		text = c.shape(x)
 	}
-	success := x.status < http.StatusMultipleChoices
+	success := x.Status < http.StatusMultipleChoices
 	if success && said.told {
 		status += " with an error in it"
 	}
-	switch kind := kindOf(x.status, said); {
+	switch kind := kindOf(x.Status, said); {
 	case kind == adapters.KindTooLong:
-		return c.says(op, kind, "%s: %s: the prompt and max_tokens are longer than what the model reads", status, text)
-	case kind == adapters.KindUnauthorised && (said.broke() || x.status == http.StatusPaymentRequired):
-		return c.says(op, kind, "the account behind %s may buy nothing more, and another try is no help: %s: %s", c.set.keySetting(), status, text)
+		return c.Says(op, kind, "%s: %s: %s longer than what the model reads", status, text, c.to.TooLong)
+	case kind == adapters.KindUnauthorised && (said.broke() || x.Status == http.StatusPaymentRequired):
+		return c.Says(op, kind, "the account behind %s may buy nothing more, and another try is no help: %s: %s", c.to.keySetting(), status, text)
 	case kind == adapters.KindUnauthorised:
-		return c.says(op, kind, "the server does not accept the key of %s: %s: %s", c.set.keySetting(), status, text)
+		return c.Says(op, kind, "the server does not accept the key of %s: %s: %s", c.to.keySetting(), status, text)
 	case kind == adapters.KindNotFound:
-		return c.says(op, kind, "%s: %s: is %s known there, and does base_url %s hold the whole path?", status, text, c.set.named(), c.set.BaseURL)
-	case x.status >= 300 && x.status < 400:
-		return c.says(op, kind, "%s: the server sends on to %s, which is not followed: name the final address in backends.%s.base_url", status, place(x.header.Get("Location")), c.set.role)
+		return c.Says(op, kind, "%s: %s: is %s known there, and does %s %s hold the whole path?", status, text, c.to.Asked, c.to.URLField, c.to.URL)
+	case x.Status >= 300 && x.Status < 400:
+		return c.Says(op, kind, "%s: the server sends on to %s, which is not followed: name the final address in %s", status, place(x.Header.Get("Location")), c.to.field(c.to.URLField))
 	case !success, said.told:
-		return c.says(op, kind, "%s: %s", status, text)
+		return c.Says(op, kind, "%s: %s", status, text)
 	// The status is that of a success, and what came is none.
-	case len(bytes.TrimSpace(x.answer)) == 0, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return c.says(op, adapters.KindTransient, "%s, and the answer is cut off: %s", status, text)
+	case len(bytes.TrimSpace(x.Answer)) == 0, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return c.Says(op, adapters.KindTransient, "%s, and the answer is cut off: %s", status, text)
 	case err == nil:
-		return c.says(op, adapters.KindPermanent, "%s, and there is nothing in the answer: %s", status, text)
+		return c.Says(op, adapters.KindPermanent, "%s, and there is nothing in the answer: %s", status, text)
 	}
-	return c.says(op, adapters.KindPermanent, "%s, and what came is no answer of this API: %s", status, text)
+	return c.Says(op, adapters.KindPermanent, "%s, and what came is no answer of this API: %s", status, text)
 }
 
 // shape tells what a body is that is no error of this API.
-func (c *client) shape(x *exchange) string {
-	body := bytes.TrimSpace(x.answer)
-	kind := x.header.Get("Content-Type")
+func (c *Client) shape(x *Exchange) string {
+	body := bytes.TrimSpace(x.Answer)
+	kind := x.Header.Get("Content-Type")
 	switch {
 	case len(body) == 0:
 		return "an empty body came"
 	case body[0] == '<' || strings.Contains(kind, "text/html"):
-		return fmt.Sprintf("a web page came (of a proxy, or its login?): %q", c.short(title(body)))
+		return fmt.Sprintf("a web page came (of a proxy, or its login?): %q", c.Short(title(body)))
 	case strings.Contains(kind, "event-stream") || bytes.HasPrefix(body, []byte("data:")):
 		return "a stream came, which was not asked for"
 	case json.Valid(body):
-		return fmt.Sprintf("JSON came: %q", c.short(string(body)))
+		return fmt.Sprintf("JSON came: %q", c.Short(string(body)))
 	}
-	return fmt.Sprintf("%q came", c.short(string(body)))
+	return fmt.Sprintf("%q came", c.Short(string(body)))
 }
 
 func title(page []byte) string {
@@ -169,9 +169,9 @@ func title(page []byte) string {
 	return string(rest[start+1 : end])
 }
 
-// says makes an error without the keys of this connection.
-func (c *client) says(op string, kind adapters.Kind, format string, args ...any) *adapters.Error {
-	return &adapters.Error{Adapter: Name, Op: op, Kind: kind, Err: errors.New(c.redact.String(fmt.Sprintf(format, args...)))}
+// Says makes an error without the keys of this connection.
+func (c *Client) Says(op string, kind adapters.Kind, format string, args ...any) *adapters.Error {
+	return &adapters.Error{Adapter: c.to.Adapter, Op: op, Kind: kind, Err: errors.New(c.redact.String(fmt.Sprintf(format, args...)))}
 }
 
 // cause is the error below that of the HTTP client, which repeats the method and the address.

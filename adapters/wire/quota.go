@@ -1,4 +1,4 @@
-package openai
+package wire
 
 import (
 	"net/http"
@@ -8,8 +8,8 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-// quota reads what is left of the provider's limits, nil where the answer does not tell.
-func quota(h http.Header) *adapters.Quota {
+// Quota reads what is left of the provider's limits, nil where the answer does not tell.
+func Quota(h http.Header) *adapters.Quota {
 	q := adapters.Quota{Requests: allowance(h, "requests"), Tokens: allowance(h, "tokens")}
 	if q.Requests == nil && q.Tokens == nil {
 		return nil
