@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -91,7 +92,7 @@ func promptRules() []Rule {
 		Rule{
 			Stage: StagePrompt, Label: "truncated-by-server", grade: Shown, Needs: "the prompt tokens that the server reports",
 			Says:     "The server silently cut the prompt: it read fewer tokens than were sent.",
-			Decides:  "reported prompt tokens against a local count, in A and in the shorter B",
+			Decides:  "how many tokens more the server reports for A than for the shorter B: none, or for the same local count less than half as many as for the gold in B. A count or a ratio alone shows nothing, since its tokenizer is another and its template adds tokens",
 			TryFirst: "raise the server's context length, or send less context",
 			Wasted:   "prompt wording: the model never read all of it",
 			once:     truncatedByServer,
@@ -121,9 +122,9 @@ func throughB(label, says, first string, fires func(*TrialFeatures) bool) Rule {
 	}
 }
 
-// truncatedByServer compares reported with local counts. The server's tokenizer is another than the local one and may read
-// some languages quite differently, so the ratio is held against that of B, where its prompt of the same kind of text is
-// shorter. Without one nothing is claimed.
+// truncatedByServer compares reported with local counts. The server's tokenizer is another than the local one and may read a text as
+// half or as twice as many tokens, and its chat template adds some to every prompt: neither a count nor a ratio shows a cut by itself.
+// What the cells of a case differ in does. A's prompt holds all that B's does and more; the server must have read the more.
 func truncatedByServer(x *facts) finding {
 	cell := x.sentWithGold()
 	if cell == nil {
@@ -133,14 +134,30 @@ func truncatedByServer(x *facts) finding {
 	if !ok {
 		return no
 	}
-	r, l, ok := tokens(x.cells[matrix.CellB])
-	if !ok || l >= local {
-		return no
+	for _, shorter := range []matrix.CellID{matrix.CellB, "D/" + matrix.ClosedBook} {
+		r, l, ok := tokens(x.cells[shorter])
+		if !ok || shorter == cell.result.Cell || local-l < leastGrowth {
+			continue
+		}
+		says := fmt.Sprintf("%s's prompt is %d tokens longer than that of %s by local count (%d, %d), and the server reports %d more (%d, %d)",
+			cell.result.Cell, local-l, shorter, local, l, reported-r, reported, r)
+		if reported <= r {
+			return yes(strings.Replace(says, fmt.Sprintf("%d more", reported-r), "no more", 1))
+		}
+		// A tokenizer reads another text of the case half as densely at the worst: by how it reads the gold, a cut is what is left.
+		bare, bareLocal, ok := tokens(x.cells["D/"+matrix.ClosedBook])
+		if shorter != matrix.CellB || !ok || l-bareLocal < leastGrowth || r <= bare {
+			continue
+		}
+		if read, grown := int64(reported-r), int64(local-l); 2*read*int64(l-bareLocal) < int64(r-bare)*grown {
+			return yes(says, fmt.Sprintf("the gold itself is %d tokens by local count, and the server reports %d for it", l-bareLocal, r-bare))
+		}
 	}
-	// Read as the shorter one was, at least 7 of 10 of these tokens would have been reported.
-	return when(10*int64(reported)*int64(l) < 7*int64(r)*int64(local),
-		fmt.Sprintf("%s's prompt has %d tokens by local count, the server reports %d; of B it reports %d for %d", cell.result.Cell, local, reported, r, l))
+	return no
 }
+
+// leastGrowth is how many tokens one prompt must be longer than another by local count, so that no server may read both as equally long.
+const leastGrowth = 8
 
 // sentWithGold returns the failing cell whose prompt was sent with all of the gold: A, else B; nil where there is none.
 func (x *facts) sentWithGold() *cellFacts {
@@ -186,15 +203,21 @@ func roleDropped(x *facts) finding {
 	return yes(evidence)
 }
 
-// tokens returns the reported and local prompt tokens of the first trial that reports them.
+// tokens returns the reported and local prompt tokens of a cell. Its repeats share their prompt; a server that leaves out of its count
+// what it has read before tells the whole length in one of them, or the rest as cached.
 func tokens(c *cellFacts) (reported, local int, ok bool) {
 	if c == nil || c.other != "" {
 		return 0, 0, false
 	}
 	for _, t := range c.trials {
-		if t.Usage.InputTokens != nil && t.PromptTokensLocal > 0 {
-			return *t.Usage.InputTokens, t.PromptTokensLocal, true
+		if t.Usage.InputTokens == nil || t.PromptTokensLocal == 0 {
+			continue
 		}
+		read := *t.Usage.InputTokens
+		if cached := t.Usage.CachedInputTokens; cached != nil && *cached > read {
+			read += *cached
+		}
+		reported, local, ok = max(reported, read), t.PromptTokensLocal, true
 	}
-	return 0, 0, false
+	return reported, local, ok
 }

@@ -1,0 +1,71 @@
+package verdict
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// A server's tokenizer is another than the local one, and its chat template adds tokens to every prompt: neither is a cut.
+func TestPromptCutByTheServer(t *testing.T) {
+	t.Parallel()
+	type count struct{ local, reported int }
+	for _, test := range []struct {
+		name            string
+		a, b, closed    count
+		cachedA, repeat int // of A: tokens from a cache that the count leaves out; what a second repeat reports
+		want            bool
+	}{
+		{name: "the same tokenizer", a: count{400, 400}, b: count{80, 80}, closed: count{40, 40}},
+		{name: "a template that is longer than a short prompt", a: count{200, 290}, b: count{30, 69}, closed: count{20, 56}},
+		{name: "a tokenizer that makes twice as many", a: count{400, 840}, b: count{80, 200}, closed: count{40, 120}},
+		{name: "a tokenizer that makes half as many", a: count{400, 230}, b: count{80, 70}, closed: count{40, 50}},
+		{name: "other text that is read nearly half as densely", a: count{400, 290}, b: count{80, 110}, closed: count{40, 70}},
+		{name: "an order of magnitude more, all of it read", a: count{9000, 11700}, b: count{80, 130}, closed: count{40, 80}},
+		{name: "no count of the closed book, and a template", a: count{200, 290}, b: count{30, 90}},
+		{name: "a cut that no tokenizer explains", a: count{400, 110}, b: count{80, 110}, closed: count{40, 70}, want: true},
+		{name: "a window of 2048 tokens", a: count{9000, 2048}, b: count{300, 330}, closed: count{60, 70}, want: true},
+		{name: "a cut of which B is not free", a: count{400, 64}, b: count{80, 64}, closed: count{40, 60}, want: true},
+		{name: "a cut, without a closed book", a: count{400, 100}, b: count{80, 104}, want: true},
+		{name: "a cut to less than half, without a closed book, is not shown", a: count{400, 120}, b: count{80, 104}},
+		{name: "A is no longer than B", a: count{84, 60}, b: count{80, 84}, closed: count{40, 44}},
+		{name: "what was cached is left out of the count and told", a: count{400, 12}, b: count{80, 84}, closed: count{40, 44}, cachedA: 396},
+		{name: "what was cached is left out of a later repeat", a: count{400, 404}, b: count{80, 84}, closed: count{40, 44}, repeat: 5},
+		{name: "nothing is reported", a: count{400, 0}, b: count{80, 0}, closed: count{40, 0}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			report := func(trial *matrix.Trial, c count) {
+				trial.PromptTokensLocal = c.local
+				if c.reported > 0 {
+					trial.Usage.InputTokens = &c.reported
+				}
+			}
+			e, c, p, o := askedCase(2, func(trial *matrix.Trial) {
+				if trial.Cell == matrix.CellB {
+					report(trial, test.b)
+					return
+				}
+				report(trial, test.a)
+				if test.cachedA > 0 {
+					trial.Usage.CachedInputTokens = &test.cachedA
+				}
+				if trial.Rep == 2 && test.repeat > 0 {
+					trial.Usage.InputTokens = &test.repeat
+				}
+			})
+			closed := o.Trials[0]
+			closed.CallKey, closed.Cell, closed.Packed, closed.Retrieval = "closed", "D/closed-book", []matrix.Packed{}, ""
+			closed.Usage = matrix.Usage{}
+			report(&closed, test.closed)
+			o.Trials = append(o.Trials, closed)
+			p.Cells = append(p.Cells, matrix.PlannedCell{Cell: closed.Cell, Base: matrix.CellA, Repeats: 1, Change: "the context is empty"})
+			ev := evaluated(t, e, c, p, o)
+			got := slices.ContainsFunc(ev.Defects, func(d Defect) bool { return d.Name() == "prompt/truncated-by-server" })
+			if got != test.want {
+				t.Errorf("truncated by the server: %v, want %v: %+v", got, test.want, ev.Defects)
+			}
+		})
+	}
+}
