@@ -40,6 +40,7 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	if !l.promptless {
 		l.lintPrompt(root, e)
 	}
+	l.lintAnswer(root, e.Pipeline.Answer)
 	l.lintJudge(root, e)
 }
 
@@ -48,7 +49,7 @@ func (l *loader) lintRefusal(root *node, e *matrix.Experiment, cases []placedCas
 	for _, phrase := range root.get("pipeline").get("refusal").entries() {
 		l.lintWording(phrase)
 	}
-	if len(e.Pipeline.Refusal) > 0 || root.lost("pipeline", "refusal") || root.get("pipeline").get("refusal").lost(anything) {
+	if len(e.Pipeline.Refusal) > 0 || e.Pipeline.Answer.Structured() || root.lost("pipeline", "refusal") || root.get("pipeline").get("refusal").lost(anything) {
 		return
 	}
 	for _, c := range cases {

@@ -131,6 +131,8 @@ type Pipeline struct {
 	Generate Generate `json:"generate"`
 	Refusal  []string `json:"refusal,omitempty"` // phrases that declare a refusal, compared after normalisation
 	Faults   *Faults  `json:"faults,omitempty"`
+
+	Answer *AnswerForm `json:"answer,omitempty"` // nil: plain text
 }
 
 // Search modes.

@@ -53,6 +53,9 @@ const (
 	StatusNotRun    Status = "not_run"   // its condition did not hold, or the run ended first; Reason says which
 )
 
+// KindTooLong is the kind of a [CallError] of a prompt that the model cannot read whole.
+const KindTooLong = "too-long"
+
 // CallError is a failed call as it may be shown: no secrets, no URLs with credentials.
 type CallError struct {
 	Kind    string `json:"kind"` // a kind of adapters.Error
@@ -177,6 +180,7 @@ type Usage struct {
 	InputTokens       *int `json:"input_tokens,omitempty"`
 	OutputTokens      *int `json:"output_tokens,omitempty"`
 	CachedInputTokens *int `json:"cached_input_tokens,omitempty"`
+	ReasoningTokens   *int `json:"reasoning_tokens,omitempty"` // of OutputTokens
 }
 
 // Who made a retrieval or a trial, where it was not Culprit from the experiment's backends.
@@ -208,23 +212,29 @@ type Trial struct {
 	PromptTokensLocal int             `json:"prompt_tokens_local,omitempty"`
 	Answer            Text            `json:"answer,omitzero"`
 	AnswerLossy       bool            `json:"answer_lossy,omitempty"` // was not valid UTF-8, or was cut at the size limit
+	Refusal           Text            `json:"refusal,omitzero"`       // what the provider gives as a refusal, in a field of its own
 	FinishReason      string          `json:"finish_reason,omitempty"`
 	ModelRequested    string          `json:"model_requested,omitempty"`
 	ModelReported     string          `json:"model_reported,omitempty"`
 	SystemFingerprint string          `json:"system_fingerprint,omitempty"`
 	Seed              int64           `json:"seed"`
 	Usage             Usage           `json:"usage,omitzero"`
-	Cached            bool            `json:"cached,omitempty"`  // production served it without asking the generator
-	SameAs            string          `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
-	Irrelevant        string          `json:"irrelevant,omitempty"`
-	Status            Status          `json:"status"`
-	Reason            string          `json:"reason,omitempty"`
-	Error             *CallError      `json:"error,omitempty"`
-	RequestID         string          `json:"request_id,omitempty"` // volatile
-	At                string          `json:"at,omitempty"`         // volatile
-	LatencyMS         int64           `json:"latency_ms,omitempty"` // volatile; wire time
-	Attempts          int             `json:"attempts,omitempty"`   // volatile
-	Untold            int             `json:"untold,omitempty"`     // volatile; tries that may have to be paid for, and whose tokens are not known
+	// Notes are what was asked for and not sent, or not granted. Metadata is what else the provider says of who answered; what is
+	// volatile in it is left out of the digest. Outside: it was asked of a model that does not run in this process.
+	Notes      []string          `json:"notes,omitempty"`
+	Metadata   map[string]string `json:"metadata,omitempty"`
+	Outside    bool              `json:"outside,omitempty"`
+	Cached     bool              `json:"cached,omitempty"`  // production served it without asking the generator
+	SameAs     string            `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
+	Irrelevant string            `json:"irrelevant,omitempty"`
+	Status     Status            `json:"status"`
+	Reason     string            `json:"reason,omitempty"`
+	Error      *CallError        `json:"error,omitempty"`
+	RequestID  string            `json:"request_id,omitempty"` // volatile
+	At         string            `json:"at,omitempty"`         // volatile
+	LatencyMS  int64             `json:"latency_ms,omitempty"` // volatile; wire time
+	Attempts   int               `json:"attempts,omitempty"`   // volatile
+	Untold     int               `json:"untold,omitempty"`     // volatile; tries that may have to be paid for, and whose tokens are not known
 }
 
 // StoreFacts is what the store checks saw, for one case.
@@ -445,6 +455,9 @@ func (o *Observations) Texts(visit func(*Text) error) error {
 		if err := visitText(&t.Answer, visit); err != nil {
 			return err
 		}
+		if err := visitText(&t.Refusal, visit); err != nil {
+			return err
+		}
 	}
 	for i := range o.Judgements {
 		if err := o.Judgements[i].texts(visit); err != nil {
@@ -474,7 +487,9 @@ func (o *Observations) Digest() (string, error) {
 		r.At, r.LatencyMS, r.SameAs, r.Asked = "", 0, "", nil
 		stable.Retrievals = append(stable.Retrievals, r)
 	}
+	first := map[string]string{}
 	for _, t := range o.Trials {
+		t.Metadata = t.stableMetadata(first)
 		t.At, t.LatencyMS, t.RequestID, t.Attempts, t.Untold = "", 0, "", 0, 0
 		stable.Trials = append(stable.Trials, t)
 	}

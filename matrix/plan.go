@@ -157,8 +157,9 @@ func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
 		Refusal   []string
 		Claims    []Claim
 		Expect    Expect
-		Pipeline  *Backend `json:",omitempty"`
-	}{e.Backends.Generator, e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Faults, e.Pipeline.Assemble.Tokenizer, e.Pipeline.Refusal, c.Claims, c.Expect, e.Backends.Pipeline})
+		Answer    *AnswerForm `json:",omitempty"`
+		Pipeline  *Backend    `json:",omitempty"`
+	}{e.Backends.Generator, e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Faults, e.Pipeline.Assemble.Tokenizer, e.Pipeline.Refusal, c.Claims, c.Expect, e.Pipeline.Answer, e.Backends.Pipeline})
 	if err != nil {
 		return nil, fmt.Errorf("settings of experiment %q: %w", e.Name, err)
 	}

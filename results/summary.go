@@ -156,7 +156,7 @@ type CellSummary struct {
 	Scored   int           `json:"scored"`
 	Pass     int           `json:"pass"`
 	Errors   int           `json:"errors"`
-	Unscored int           `json:"unscored"` // blocked or cut off
+	Unscored int           `json:"unscored"` // blocked, cut off, or the same response as another repeat's
 	NotRun   int           `json:"not_run"`
 	Exact    bool          `json:"exact"`              // deterministic: no interval
 	Wilson95 []string      `json:"wilson95,omitempty"` // of Pass/Scored

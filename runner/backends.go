@@ -92,6 +92,9 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 	if err := b.openPipeline(ctx, e, o, config, policy); err != nil {
 		return nil, err
 	}
+	if err := checkForm(e, b.generatorInfo); err != nil {
+		return nil, err
+	}
 	if spec := e.Backends.Reranker; spec != nil {
 		reranker, err := o.Registry.Reranker(ctx, spec.Adapter, config(spec))
 		if err != nil {

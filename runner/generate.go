@@ -89,8 +89,9 @@ func (r *caseRun) trials(ctx context.Context) error {
 
 // copyAnswer gives a trial the answer to the identical request that was made once.
 func copyAnswer(to, from *matrix.Trial) {
-	to.Answer, to.AnswerLossy, to.FinishReason, to.ModelReported, to.SystemFingerprint = from.Answer, from.AnswerLossy, from.FinishReason, from.ModelReported, from.SystemFingerprint
+	to.Answer, to.Refusal, to.AnswerLossy, to.FinishReason, to.ModelReported, to.SystemFingerprint = from.Answer, from.Refusal, from.AnswerLossy, from.FinishReason, from.ModelReported, from.SystemFingerprint
 	to.Usage, to.Status, to.Reason, to.Error = from.Usage, from.Status, from.Reason, from.Error
+	to.Notes, to.Metadata, to.Outside = from.Notes, from.Metadata, from.Outside
 }
 
 func (r *caseRun) byKey(key string) int {
@@ -153,6 +154,10 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 	if r.serves(t.Cell) {
 		return r.serve(ctx, t)
 	}
+	if reason := r.keyOff.reason(); reason != "" {
+		t.Status, t.Reason = matrix.StatusNotRun, reason
+		return nil
+	}
 	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
 	g := r.experiment.Pipeline.Generate
 	req := adapters.GenerateRequest{MaxTokens: g.MaxTokens, Stop: g.Stop, Seed: &t.Seed}
@@ -162,6 +167,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 		topP := g.TopP.Float()
 		req.TopP = &topP
 	}
+	req.Format = answerFormat(r.experiment.Pipeline.Answer)
 	for _, m := range t.Prompt {
 		req.Messages = append(req.Messages, adapters.Message{Role: m.Role, Text: m.Text.Value})
 	}
@@ -173,9 +179,10 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 	if err := r.ledger.overBudget(failure); err != nil {
 		return err
 	}
-	t.Attempts, t.Untold = journal.tries, untold(journal.asked)
+	t.Attempts, t.Untold, t.Outside = journal.tries, untold(journal.asked), !r.generatorInfo.Local
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
+		r.refusedKey(failure)
 	} else {
 		record(t, response)
 	}
@@ -194,6 +201,9 @@ func untold(asked []matrix.Asked) int {
 // record copies a response into the trial.
 func record(t *matrix.Trial, response adapters.GenerateResponse) {
 	text := response.Text
+	if text == "" {
+		text = response.Refusal
+	}
 	if len(text) > maxAnswer {
 		text, t.AnswerLossy = text[:maxAnswer], true
 	}
@@ -201,8 +211,12 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 		text, t.AnswerLossy = strings.ToValidUTF8(text, "\uFFFD"), true
 	}
 	t.Answer = matrix.NewText(text)
+	if response.Refusal != "" {
+		t.Refusal = matrix.NewText(clamp(response.Refusal, maxAnswer))
+	}
 	t.FinishReason, t.ModelReported, t.SystemFingerprint, t.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
-	t.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens}
+	t.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens, ReasoningTokens: response.ReasoningTokens}
+	t.Notes, t.Metadata = told(response)
 	t.LatencyMS = response.WireTime.Milliseconds()
 	switch response.FinishReason {
 	case adapters.FinishContentFilter:

@@ -14,6 +14,7 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
 // openJudge opens the experiment's judge, a generator under a policy of its own, and asks it what it is; nil where there is none.
@@ -116,11 +117,12 @@ func (r *caseRun) questions() ([]*judging, error) {
 				return nil, err
 			}
 		}
-		if t.Status != matrix.StatusOK || strings.TrimSpace(t.Answer.Value) == "" {
+		text := verdict.ReadAnswer(r.experiment.Pipeline.Answer, t).Text
+		if t.Status != matrix.StatusOK || strings.TrimSpace(text) == "" {
 			continue
 		}
-		answer := fenced{"ANSWER", t.Answer.Value}
-		about := judged{answer: t.Answer.Value}
+		answer := fenced{"ANSWER", text}
+		about := judged{answer: text}
 		for n := range r.c.Claims {
 			claim := &r.c.Claims[n]
 			if text, _ := claim.Statement(); settings.Claims && text != "" {

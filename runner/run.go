@@ -49,7 +49,8 @@ type session struct {
 	deterministic bool
 	observed      matrix.Answer // whether the generator's word holds
 
-	notes *notes
+	notes  *notes
+	keyOff *keyOff // the generator refused the key
 }
 
 // notes are warnings about the run as a whole.
@@ -126,7 +127,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	if err != nil {
 		return nil, err
 	}
-	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), notes: &notes{}}
+	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), notes: &notes{}, keyOff: &keyOff{}}
 	s.deterministic = b.deterministic()
 	defer func() {
 		if err != nil {

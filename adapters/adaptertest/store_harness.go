@@ -1,7 +1,6 @@
 package adaptertest
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -69,49 +68,3 @@ type Collection interface {
 	// SetVector changes the vector of an item in place, and nothing else.
 	SetVector(t *testing.T, id string, vector []float32)
 }
-
-// The kinds of a metadata field.
-const (
-	KindString  = "string"
-	KindNumber  = "number"
-	KindBoolean = "boolean"
-)
-
-// FieldKind tells what the values of a metadata field of the corpus are. A store that tells types apart is filled with
-// numbers and booleans where they are of these kinds; the texts in [adapters.Item] are what JSON writes for them.
-func FieldKind(field string) string {
-	switch field {
-	case "pages", "sizes":
-		return KindNumber
-	case "signed":
-		return KindBoolean
-	}
-	return KindString
-}
-
-func (h *StoreHarness) defaults() {
-	if h.Tolerance == 0 {
-		h.Tolerance = 1e-5
-	}
-	if h.Other == "" {
-		h.Other = OtherCollection
-	}
-	if h.Score == nil {
-		h.Score = func(x float64) float64 { return x }
-	}
-}
-
-func (h *StoreHarness) has(mode string) bool { return slices.Contains(h.Capabilities.Modes, mode) }
-
-// need skips the test where the store does not have the modes.
-func (h *StoreHarness) need(t *testing.T, modes ...string) {
-	t.Helper()
-	for _, mode := range modes {
-		if !h.has(mode) {
-			t.Skipf("the store has no %s search", mode)
-		}
-	}
-}
-
-// loose holds where the rankings of a mode depend on how many items are asked for.
-func (h *StoreHarness) loose(mode string) bool { return mode == hybrid && h.FusionMoves }

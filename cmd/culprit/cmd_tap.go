@@ -52,7 +52,7 @@ Prompts can hold what your documents hold: --record writes them to a file that o
 	c.Flags().StringVar(&o.header, "header", tap.DefaultHeader, "the `name` of the header that holds the request id")
 	c.Flags().StringVar(&o.keyEnv, "key-env", "", "the environment `variable` with the key that a run must show to read prompts")
 	c.Flags().StringVar(&o.record, "record", "", "append every call to this `file`, as one JSON object a line (culprit.tap/v1)")
-	c.Flags().BoolVar(&a.json, "json", false, "show every call as one JSON object a line (culprit.tap/v1)")
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.tap/v1) a line, for every call")
 	return c
 }
 

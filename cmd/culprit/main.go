@@ -12,6 +12,7 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
 	"github.com/culprit-rag/culprit/adapters/openai"
+	"github.com/culprit-rag/culprit/adapters/plugin"
 	"github.com/culprit-rag/culprit/adapters/qdrant"
 	"github.com/culprit-rag/culprit/adapters/remote"
 	"github.com/culprit-rag/culprit/adapters/rerank"
@@ -36,9 +37,9 @@ func culprit() int {
 	return a.main(context.Background(), os.Args[1:])
 }
 
-// builtIn returns the adapters that need no plugin.
+// builtIn returns the adapters, among them the one that runs plugins.
 func builtIn() (*adapters.Registry, error) {
-	return adapters.NewRegistry(embedded.Factory(), openai.Factory(), qdrant.Factory(), remote.Factory(), rerank.Factory(), weaviate.Factory())
+	return adapters.NewRegistry(embedded.Factory(), openai.Factory(), plugin.Factory(), qdrant.Factory(), remote.Factory(), rerank.Factory(), weaviate.Factory())
 }
 
 // terminal describes a stream of the process.

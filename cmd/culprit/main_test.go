@@ -23,13 +23,16 @@ import (
 // Regenerate what the scripts expect with: go test ./cmd/culprit -update
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata/script")
 
-// TestMain makes three programs of the test binary: culprit itself; steady, which is culprit with everything on its streams
-// replaced that differs from run to run; and paying, which is steady with an adapter whose models cost money.
+// TestMain makes programs of the test binary: culprit itself; steady, which is culprit with everything on its streams replaced
+// that differs from run to run; paying, which is steady with an adapter whose models cost money; and two plugins.
 func TestMain(m *testing.M) {
 	testscript.Main(leakless{m}, map[string]func(){
 		"culprit": func() { os.Exit(culprit()) },
 		"steady":  func() { os.Exit(steadied()) },
 		"paying":  func() { os.Exit(paying()) },
+
+		"models-plugin": modelsPlugin,
+		"broken-plugin": brokenPlugin,
 	})
 }
 

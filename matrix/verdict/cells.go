@@ -8,6 +8,7 @@ import (
 
 // finish counts claims and says whether each perturbation shows what it is declared to show.
 func (x *facts) finish() {
+	x.compareGenerators()
 	for _, planned := range x.p.Cells {
 		c := x.cells[planned.Cell]
 		c.result.NotRun = c.result.Planned - c.result.Scored - c.result.Unscored - c.result.Failed

@@ -36,7 +36,7 @@ type claimPatterns struct {
 // AnswerCheck is what an answer says.
 type AnswerCheck struct {
 	Claims     []ClaimResult // one for each claim of the case, in its order
-	Refused    bool          // it holds a refusal phrase and meets no claim
+	Refused    bool          // it holds a refusal phrase, or is declared a refusal, and meets no claim
 	Empty      bool          // there is no text; that is never a refusal
 	Meets      bool          // what the case expects
 	Citations  []string      // ids of packed items that it cites, in the order of their first mention
@@ -76,10 +76,15 @@ func NewChecker(c *matrix.Case, refusal []string) (*Checker, error) {
 
 // Check judges an answer that was given with packed as its context.
 func (k *Checker) Check(answer string, packed []matrix.Packed) AnswerCheck {
-	text := readProse(withoutPositions(answer))
+	return k.CheckSaid(Said{Text: answer}, packed)
+}
+
+// CheckSaid judges what an answer says, its form read.
+func (k *Checker) CheckSaid(said Said, packed []matrix.Packed) AnswerCheck {
+	text := readProse(withoutPositions(said.Text))
 	var c AnswerCheck
-	c.Empty = text.text == "" && foldString(answer) == ""
-	c.Citations, c.Fabricated = FindCitations(answer, packed)
+	c.Empty = !said.Refused && text.text == "" && foldString(said.Text) == ""
+	c.Citations, c.Fabricated = said.citations(packed)
 	gold := sync.OnceValue(func() []*prose { return k.packedGold(packed) })
 	stated, violated, missing := false, false, false
 	for i := range k.claims {
@@ -89,7 +94,7 @@ func (k *Checker) Check(answer string, packed []matrix.Packed) AnswerCheck {
 		violated = violated || result.State == ClaimViolated
 		missing = missing || result.State == ClaimMissing
 	}
-	c.Refused = !c.Empty && !stated && k.refuses(text)
+	c.Refused = !c.Empty && !stated && (said.Refused || k.refuses(text))
 	switch k.expect {
 	case matrix.ExpectAbstain, matrix.ExpectClarify:
 		c.Meets = c.Refused && !violated

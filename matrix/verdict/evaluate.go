@@ -30,6 +30,7 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	}
 	ev.Summary, ev.Story = w.summary(), w.story()
 	ev.Judged = x.judged()
+	ev.Findings = append(ev.Findings, slices.Concat(x.answerFindings(), x.generatorFindings())...)
 	ev.Findings = append(ev.Findings, x.judgeFindings(ev.Judged)...)
 	return ev, nil
 }
@@ -216,6 +217,9 @@ func (w *walker) decide() {
 		w.outcome = Fail
 	case a.result.Scored == 0:
 		w.outcome = Environment
+		if t := w.tooLong(); t != nil {
+			w.qualifier = ContextLengthExceeded
+		}
 		w.missing = append(w.missing, w.environment())
 	case w.unstableIndex():
 		w.outcome = Inconclusive
@@ -245,6 +249,8 @@ func (w *walker) undecided() {
 	b := w.cells[matrix.CellB]
 	switch {
 	case len(w.missing) > 0:
+	case b != nil && b.other != "":
+		w.missing = append(w.missing, "generate: "+b.other)
 	case len(w.gold) == 0 && w.c.Expect == matrix.ExpectAnswer:
 		w.missing = append(w.missing, "evidence: the case names no required evidence, so no stage can be tested")
 	case w.allInPrompt() && !b.usable():
@@ -260,11 +266,16 @@ func (w *walker) undecided() {
 }
 
 func (w *walker) cellReason(c *cellFacts) string {
-	if c == nil {
+	switch {
+	case c == nil:
 		return "it is not in the plan"
+	case c.other != "":
+		return c.other
 	}
 	for _, t := range c.all {
 		switch {
+		case t.Error != nil && t.Error.Kind == matrix.KindTooLong:
+			return w.lengthOf(t)
 		case t.Error != nil:
 			return t.Error.Kind + ": " + t.Error.Message
 		case t.Reason != "":
@@ -281,6 +292,9 @@ func (w *walker) environment() string {
 	a := w.cells[matrix.CellA]
 	r := a.result
 	says := fmt.Sprintf("A: %d of %s scored", r.Scored, counted(r.Planned, "trial", "trials"))
+	if t := w.tooLong(); t != nil {
+		return says + "; " + w.lengthOf(t)
+	}
 	for _, t := range a.all {
 		switch {
 		case t.Status == matrix.StatusFiltered:
@@ -298,4 +312,20 @@ func (w *walker) environment() string {
 		return says + "; the store failed: " + w.o.Store.Error.Kind + ": " + w.o.Store.Error.Message
 	}
 	return says + "; " + w.cellReason(a)
+}
+
+// tooLong returns the first trial of A whose prompt the model could not read, nil where there is none.
+func (w *walker) tooLong() *matrix.Trial {
+	for _, t := range w.cells[matrix.CellA].all {
+		if t.Error != nil && t.Error.Kind == matrix.KindTooLong {
+			return t
+		}
+	}
+	return nil
+}
+
+// lengthOf says how long a prompt was that the model could not read, and what would make it shorter.
+func (w *walker) lengthOf(t *matrix.Trial) string {
+	return fmt.Sprintf("the context of the model is exceeded: the prompt is %s by local count (%s), and pipeline.generate.max_tokens asks for %d more: lower max_tokens, pipeline.assemble.budget or pipeline.search.k, or take a model that reads more; %s: %s",
+		counted(t.PromptTokensLocal, "token", "tokens"), orElse(w.e.Pipeline.Assemble.Tokenizer, "words"), w.e.Pipeline.Generate.MaxTokens, t.Error.Kind, t.Error.Message)
 }

@@ -50,6 +50,10 @@ const (
 	WithoutEvidence = "without-evidence" // right answer, evidence absent from the prompt: memory
 )
 
+// ContextLengthExceeded qualifies an environment: the model cannot read a prompt so long. That is no answer, and no stage is
+// blamed for it.
+const ContextLengthExceeded = "context-length-exceeded"
+
 // Grade says how well a defect is shown.
 type Grade string
 
@@ -116,10 +120,11 @@ type CellResult struct {
 	Planned  int                `json:"planned"`
 	Scored   int                `json:"scored"`
 	Pass     int                `json:"pass"`
-	Unscored int                `json:"unscored"` // filtered or truncated
-	Failed   int                `json:"failed"`   // errors
+	Unscored int                `json:"unscored"`         // filtered, truncated, or a copy
+	Copies   int                `json:"copies,omitempty"` // of Unscored: the same response as another repeat's
+	Failed   int                `json:"failed"`           // errors
 	NotRun   int                `json:"not_run"`
-	Reason   string             `json:"reason,omitempty"` // why trials were not run
+	Reason   string             `json:"reason,omitempty"` // why trials were not run, or not scored
 	Exact    bool               `json:"exact,omitempty"`  // the generator is deterministic: no interval
 	Wilson95 []string           `json:"wilson95,omitempty"`
 	Refused  int                `json:"refused"`

@@ -16,7 +16,11 @@ func Extract(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations) (Feat
 	if err != nil {
 		return Features{}, fmt.Errorf("case %q: %w", c.ID, err)
 	}
-	x := &extractor{e: e, c: c, o: o, checker: checker, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}}
+	answers, err := newAnswerReader(e.Pipeline.Answer)
+	if err != nil {
+		return Features{}, fmt.Errorf("pipeline.answer.citations: %w", err)
+	}
+	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}}
 	x.readBase()
 	f := Features{Schema: FeaturesSchema}
 	if texts, all := x.goldTexts(); all {
@@ -39,6 +43,7 @@ type extractor struct {
 	c       *matrix.Case
 	o       *matrix.Observations
 	checker *Checker
+	answers answerReader
 	spans   map[string]Span
 	folded  map[string]Folded   // by text reference: a chunk is folded once however often it was returned
 	words   map[string][]string // by text reference
@@ -332,13 +337,15 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	if t.Status != matrix.StatusOK {
 		return out
 	}
-	check := x.checker.Check(t.Answer.Value, t.Packed)
+	said := x.answers.read(t)
+	check := x.checker.CheckSaid(said, t.Packed)
+	out.Malformed = said.Malformed
 	out.Claims, out.Refused, out.Empty, out.Meets = check.Claims, check.Refused, check.Empty, check.Meets
 	out.Citations, out.Fabricated = check.Citations, check.Fabricated
 	if t.Unseen(matrix.PackedUnobserved) {
 		out.Fabricated = nil // what could be cited is not known
 	}
-	if bare := FoldText(StripCitations(t.Answer.Value)).String(); bare != "" && !check.Refused {
+	if bare := FoldText(StripCitations(said.Text)).String(); bare != "" && !check.Refused {
 		out.Copied = strings.Contains(folded.String(), strings.TrimRight(bare, " .!?"))
 		out.Grounded = out.Copied || mostlyIn(distinctWords(bare), promptWords)
 	}

@@ -68,15 +68,17 @@ type cellFacts struct {
 	features []*TrialFeatures // of the scored trials
 	all      []*matrix.Trial  // planned, run or not
 	allF     []*TrialFeatures
+	ids      map[string]int // response id → scored and copied trials that carry it
+	other    string         // another generator has answered it than A, and how that shows
 }
 
 // usable reports whether the cell may decide anything. More than 5 % of errors and blocks make every verdict that uses it
-// inconclusive.
+// inconclusive, and so does another generator than A's.
 func (c *cellFacts) usable() bool {
-	if c == nil || c.result.Scored == 0 {
+	if c == nil || c.result.Scored == 0 || c.other != "" {
 		return false
 	}
-	lost := c.result.Failed + c.result.Unscored
+	lost := c.result.Failed + c.result.Unscored - c.result.Copies // a copy is no answer that might have been another
 	return 20*lost <= c.result.Scored+lost
 }
 
@@ -117,7 +119,7 @@ func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	}
 	for i := range o.Trials {
 		if cell, ok := x.cells[o.Trials[i].Cell]; ok && i < len(f.Trials) {
-			cell.add(&o.Trials[i], &f.Trials[i])
+			cell.add(&o.Trials[i], &f.Trials[i], p.Deterministic)
 		}
 	}
 	x.finish()
@@ -128,10 +130,13 @@ func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	return x
 }
 
-func (c *cellFacts) add(t *matrix.Trial, f *TrialFeatures) {
+func (c *cellFacts) add(t *matrix.Trial, f *TrialFeatures, deterministic bool) {
 	c.all, c.allF = append(c.all, t), append(c.allF, f)
 	switch t.Status {
 	case matrix.StatusOK:
+		if !deterministic && c.copied(t) {
+			return
+		}
 		c.result.Scored++
 		c.trials, c.features = append(c.trials, t), append(c.features, f)
 		if f.Meets {

@@ -85,6 +85,7 @@ type TrialFeatures struct {
 	Fabricated []string      `json:"fabricated,omitempty"` // cited, and not in the context
 	Copied     bool          `json:"copied,omitempty"`     // the answer, citations aside, stands verbatim in the prompt
 	Grounded   bool          `json:"grounded,omitempty"`   // most of the answer's words stand in the prompt
+	Malformed  bool          `json:"malformed,omitempty"`  // not the JSON that was asked for
 	Gold       []GoldPlace   `json:"gold,omitempty"`       // one for each requirement
 	Superseded bool          `json:"superseded,omitempty"` // a declared superseded item is in the context
 	Carried    int           `json:"carried"`              // packed items whose text stands verbatim in the prompt

@@ -188,7 +188,7 @@ func roleDropped(x *facts) finding {
 
 // tokens returns the reported and local prompt tokens of the first trial that reports them.
 func tokens(c *cellFacts) (reported, local int, ok bool) {
-	if c == nil {
+	if c == nil || c.other != "" {
 		return 0, 0, false
 	}
 	for _, t := range c.trials {

@@ -197,7 +197,7 @@ func (x *explained) answers(c *verdict.CellResult) []answerLine {
 		}
 		a := byRef[t.Answer.Ref]
 		if a == nil {
-			a = &answer{text: answerText(t)}
+			a = &answer{text: x.answerText(t)}
 			byRef[t.Answer.Ref] = a
 			seen = append(seen, a)
 		}
@@ -224,16 +224,23 @@ func (x *explained) answers(c *verdict.CellResult) []answerLine {
 	return lines
 }
 
-func answerText(t *matrix.Trial) string {
+func (x *explained) answerText(t *matrix.Trial) string {
+	text, said := t.Answer.Value, verdict.Said{}
+	if form := x.Experiment.Pipeline.Answer; form.Structured() {
+		said = verdict.ReadAnswer(form, t)
+		text = said.Text
+	}
 	switch {
 	case t.Answer.Withheld():
 		return "(withheld)"
-	case t.Answer.Value == "":
+	case said.Refused:
+		return strings.TrimSpace("(refused) " + text)
+	case text == "":
 		return "(no text)"
 	case t.Cached:
-		return "(cached) " + t.Answer.Value
+		return "(cached) " + text
 	default:
-		return t.Answer.Value
+		return text
 	}
 }
 

@@ -1,0 +1,50 @@
+// Package plugin serves the roles of package adapters by programs of the user's own, over gRPC. The interface of a plugin is that
+// of package adapters; the protocol lies in proto/v1, and package sdk serves it for plugins in Go.
+//
+// Opening a backend starts its program, and closing it ends the program; nothing else does, so that an experiment can be
+// checked and planned without running foreign code. A plugin gets no more of the environment than PATH and the variables that
+// the settings name, a folder for its temporary files that is removed with it, and no standard input. Its output never
+// reaches that of Culprit: the last lines of its standard error are shown where it fails.
+//
+// What a plugin answers is held to the contract where a breach would change a verdict unseen: a ranking out of order, a vector too
+// many, a scan without its report. A plugin that dies is started again for the next call; see [ErrPluginExited].
+package plugin
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+// Name is the adapter's name in experiments.
+const Name = "plugin"
+
+// ErrPluginExited is in the errors of calls during which the plugin's process ended. They are transient: the next call starts the
+// program anew. After three ends without an answered call in between they are permanent, and it is not started again.
+var ErrPluginExited = errors.New("the plugin exited")
+
+//go:embed plugin.schema.json
+var schema []byte
+
+// Factory opens plugins in every role. The settings are the same for all; those of the plugin itself are checked against its own
+// schema when it is opened.
+func Factory() adapters.Factory {
+	return adapters.Factory{
+		Name: Name,
+		Schema: map[adapters.Role]json.RawMessage{
+			adapters.RoleStore: schema, adapters.RoleEmbedder: schema, adapters.RoleGenerator: schema, adapters.RoleReranker: schema,
+		},
+		OpenStore: openStore, OpenEmbedder: openEmbedder, OpenGenerator: openGenerator, OpenReranker: openReranker,
+	}
+}
+
+func fail(op string, kind adapters.Kind, err error) *adapters.Error {
+	return adapters.NewError(Name, op, kind, err)
+}
+
+func invalid(op, format string, args ...any) *adapters.Error {
+	return fail(op, adapters.KindInvalid, fmt.Errorf(format, args...))
+}

@@ -1,0 +1,11 @@
+package plugin
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// ownGroup keeps the terminal's Ctrl-C from the plugin, whose calls are to end in order, and lets it die with its host.
+func ownGroup(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

@@ -1,0 +1,268 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/culprit-rag/culprit/adapters"
+)
+
+// open opens a pipeline on a service, with more settings.
+func open(t *testing.T, service http.HandlerFunc, more string) adapters.Pipeline {
+	t.Helper()
+	server := httptest.NewServer(service)
+	secrets := &adapters.Secrets{Env: func(name string) (string, bool) { return "sk-sentinel-42-" + name, true }}
+	p, err := openPipeline(t.Context(), adapters.Config{Settings: json.RawMessage(fmt.Sprintf(`{"url": %q%s}`, server.URL+"/ask", more)), Secrets: secrets})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(p.Close(), p.Close()); err != nil {
+			t.Error(err)
+		}
+		server.Close()
+	})
+	return p
+}
+
+func says(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+var question = adapters.PipelineRequest{RequestID: "r1", Query: "Which class?", Principal: map[string][]string{"tenant": {"acme"}}, K: 2, Answer: true}
+
+func TestRequestOnTheWire(t *testing.T) {
+	t.Parallel()
+	var got map[string]any
+	var header http.Header
+	p := open(t, func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header.Clone()
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Error(err)
+		}
+		fmt.Fprint(w, `{"request_id":"r1","answer":"a"}`)
+	}, `, "api_key_env": "KEY", "headers": {"X-Team": "search"}`)
+	zero, seed := 0.0, int64(7)
+	req := question
+	req.Context, req.Temperature, req.Seed, req.MaxTokens = []adapters.ContextItem{}, &zero, &seed, 20
+	req.Filters = []adapters.Condition{{Field: "tenant", AnyOf: []string{"acme"}}}
+	if _, err := p.Ask(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"request_id": "r1", "query": "Which class?", "principal": map[string]any{"tenant": []any{"acme"}}, "k": 2.0, "context": []any{}, "answer": true,
+		"filters": []any{map[string]any{"field": "tenant", "any_of": []any{"acme"}}}, "params": map[string]any{"temperature": 0.0, "seed": 7.0, "max_tokens": 20.0},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the request (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]string{"X-Request-ID": "r1", "Authorization": "Bearer sk-sentinel-42-KEY", "X-Team": "search"} {
+		if header.Get(name) != want {
+			t.Errorf("header %s is %q, want %q", name, header.Get(name), want)
+		}
+	}
+}
+
+func TestTrace(t *testing.T) {
+	t.Parallel()
+	p := open(t, says(200, `{"request_id":"r1","query_effective":"class","candidates":[{"id":7,"score":1.5},{"source":"s","text":""}],"packed":[],
+		"prompt":[{"role":"user","content":"q"}],"answer":"a","finish_reason":"stop","usage":{"input_tokens":3,"output_tokens":0},"extra":{"x":1}}`), "")
+	got, err := p.Ask(t.Context(), question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := func(n int) *int { return &n }
+	score, empty := 1.5, ""
+	want := adapters.Trace{
+		RequestID: "r1", QueryEffective: "class", Candidates: []adapters.TraceItem{{ID: "7", Score: &score}, {ID: "s", Source: "s", Text: &empty}},
+		Packed: []adapters.TraceItem{}, Prompt: []adapters.Message{{Role: "user", Text: "q"}}, Answer: "a", FinishReason: "stop",
+		InputTokens: number(3), OutputTokens: number(0),
+	}
+	got.WireTime = 0
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the trace (-want +got):\n%s", diff)
+	}
+}
+
+func TestSeveralSearches(t *testing.T) {
+	t.Parallel()
+	p := open(t, says(200, `{"answer":"a","retrievals":[{"candidates":[{"id":"x"},{"id":"y"}]},{"candidates":[{"id":"y"},{"id":"z"}]}]}`), "")
+	got, err := p.Ask(t.Context(), question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := ""
+	for _, c := range got.Candidates {
+		ids += c.ID
+	}
+	if ids != "xyz" || len(got.Notes) != 2 {
+		t.Errorf("candidates %q, notes %q", ids, got.Notes)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		at   http.HandlerFunc
+		more string
+		kind adapters.Kind
+		says string
+	}{
+		{name: "a wrong key", at: says(401, "who?"), kind: adapters.KindUnauthorised, says: "api_key_env"},
+		{name: "another path", at: says(404, "no"), kind: adapters.KindNotFound, says: "backends.service.url"},
+		{name: "too many requests", at: says(429, ""), kind: adapters.KindRateLimited, says: "429"},
+		{name: "a request it does not take", at: says(422, `{"detail":"question is missing"}`), kind: adapters.KindInvalid, says: "map.request"},
+		{name: "an error of its own", at: says(500, "<html>trace</html>"), kind: adapters.KindTransient, says: "500"},
+		{name: "an error in a success", at: says(200, `{"error":{"message":"index is loading"}}`), kind: adapters.KindTransient, says: "index is loading"},
+		{name: "a login page", at: says(200, "<html>Sign in</html>"), kind: adapters.KindPermanent, says: "Sign in"},
+		{name: "JSON that breaks off", at: says(200, `{"answer":"a`), kind: adapters.KindTransient, says: "no JSON"},
+		{name: "nothing", at: says(200, ""), kind: adapters.KindTransient, says: "no JSON"},
+		{name: "no answer", at: says(200, `{"result":"a"}`), kind: adapters.KindPermanent, says: "map.response"},
+		{name: "another type", at: says(200, `{"answer":["a"]}`), kind: adapters.KindPermanent, says: "answer"},
+		{name: "another request's trace", at: says(200, `{"request_id":"r2","answer":"a"}`), kind: adapters.KindPermanent, says: `"r2", and "r1" was asked`},
+		{name: "a mapping that gives nothing", at: says(200, `{}`), more: `, "map": {"response": "empty"}`, kind: adapters.KindPermanent, says: "gives nothing"},
+		{name: "a mapping that gives two", at: says(200, `{}`), more: `, "map": {"response": "1, 2"}`, kind: adapters.KindPermanent, says: "more than one"},
+		{name: "a mapping that fails", at: says(200, `{"a":"x"}`), more: `, "map": {"response": ".a + 1"}`, kind: adapters.KindPermanent, says: "map.response"},
+		{name: "a connection that is cut", at: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, kind: adapters.KindTransient, says: "is the service up"},
+		{
+			name: "a way to another host", kind: adapters.KindPermanent, says: "not followed",
+			at: func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+			},
+		},
+		{
+			name: "a key in its error", kind: adapters.KindTransient, says: "[redacted]", more: `, "api_key_env": "KEY"`,
+			at: func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(503)
+				fmt.Fprint(w, r.Header)
+			},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := open(t, tt.at, tt.more).Ask(t.Context(), question)
+			var e *adapters.Error
+			if !errors.As(err, &e) || e.Kind != tt.kind || !strings.Contains(e.Error(), tt.says) {
+				t.Errorf("%v, want kind %s and %q", err, tt.kind, tt.says)
+			}
+			if err != nil && strings.Contains(err.Error(), "sk-sentinel-42") {
+				t.Errorf("it shows the key: %v", err)
+			}
+		})
+	}
+}
+
+func TestHungServiceAndEndlessMapping(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]adapters.Pipeline{
+		"hung": open(t, func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the caller has gone
+			<-r.Context().Done()
+		}, ""),
+		"endless": open(t, says(200, `{}`), `, "map": {"response": "def f: f; f"}`),
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		_, err := p.Ask(ctx, question)
+		cancel()
+		if adapters.KindOf(err) != adapters.KindTimeout {
+			t.Errorf("%s: %v, want a timeout", name, err)
+		}
+	}
+	p := open(t, says(200, `{"answer":"a"}`), "")
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Ask(t.Context(), question); !errors.Is(err, adapters.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestCapabilities(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		at   http.HandlerFunc
+		more string
+		want adapters.PipelineInfo
+	}{
+		{name: "told", at: says(200, `{"name":"faq","version":"7","context":true,"retrieval":true}`), want: adapters.PipelineInfo{Name: "faq", Version: "7", Context: true, Retrieval: true}},
+		{name: "not told", at: says(404, ""), want: adapters.PipelineInfo{}},
+		{name: "declared", at: says(500, ""), more: `, "capabilities": {"name": "faq", "context": true}`, want: adapters.PipelineInfo{Name: "faq", Context: true}},
+		{
+			name: "by a tap", at: says(404, ""), more: `, "tap": {"url": "http://localhost:8089", "begin": "Context:"}`,
+			want: adapters.PipelineInfo{Context: true, Through: "the tap at http://localhost:8089"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := open(t, tt.at, tt.more).Describe(t.Context())
+			tt.want.Adapter = Name
+			if tt.want.Name == "" {
+				got.Name = ""
+			}
+			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+	if _, err := open(t, says(503, "starting"), "").Describe(t.Context()); adapters.KindOf(err) != adapters.KindTransient {
+		t.Errorf("a service that is not up: %v", err)
+	}
+}
+
+func TestSettingsThatAreWrong(t *testing.T) {
+	t.Parallel()
+	for settings, want := range map[string]string{
+		`{"url": "localhost:80"}`:                                        "backends.service.url",
+		`{"url": "http://u:p@h/"}`:                                       "more than an address",
+		`{"url": "http://h", "map": {"request": "{a: ."}}`:               "backends.service.map.request: at character",
+		`{"url": "http://h", "map": {"response": "nothing(.)"}}`:         "function not defined",
+		`{"url": "http://h", "headers": {"authorization": "x"}}`:         "carries a secret",
+		`{"url": "http://h", "tap": {"url": "http://t", "item": "{x}"}}`: "tap.item",
+	} {
+		_, err := openPipeline(t.Context(), adapters.Config{Settings: json.RawMessage(settings)})
+		if adapters.KindOf(err) != adapters.KindInvalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", settings, err, want)
+		}
+	}
+	// An expression sees its input alone.
+	p, err := compile("response", `$ENV | length`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := p.run(t.Context(), []byte(`{}`)); err != nil || string(out) != "0" {
+		t.Errorf("the environment is seen: %s %v", out, err)
+	}
+}
+
+func FuzzTrace(f *testing.F) {
+	for _, seed := range []string{
+		`{"request_id":"r","answer":"a","packed":[{"id":1,"text":null,"score":1e400}],"prompt":[{}]}`, `{"error":"x"}`, `{"candidates":null,"retrievals":[{}]}`, `[]`, `{"usage":{"input_tokens":-1}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w, err := decodeTrace(data)
+		if err != nil {
+			return
+		}
+		trace := w.trace()
+		if (w.Packed == nil) != (trace.Packed == nil) || (w.Prompt == nil) != (trace.Prompt == nil) {
+			t.Error("what was told and what was not are mixed up")
+		}
+	})
+}

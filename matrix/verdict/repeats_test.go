@@ -1,0 +1,87 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// TestCopiesCountOnce holds repeats that the provider served from one response to counting as one, in the counts and the intervals.
+func TestCopiesCountOnce(t *testing.T) {
+	t.Parallel()
+	carry := func(ids string) func(*matrix.Trial) { // a letter for each repeat of A
+		return func(t *matrix.Trial) {
+			if t.Cell == "A" && ids[t.Rep-1] != '-' {
+				t.Metadata = map[string]string{matrix.MetadataResponseID: ids[t.Rep-1 : t.Rep]}
+			}
+		}
+	}
+	then := func(changes ...func(*matrix.Trial)) func(*matrix.Trial) {
+		return func(t *matrix.Trial) {
+			for _, change := range changes {
+				change(t)
+			}
+		}
+	}
+	for _, test := range []struct {
+		name           string
+		change         func(*matrix.Trial)
+		deterministic  bool
+		scored, copies int
+		findings       []string
+	}{
+		{name: "no ids", change: carry("-----"), scored: 5},
+		{name: "an id each", change: carry("abcde"), scored: 5},
+		{
+			name: "three of one", change: carry("abaca"), scored: 3, copies: 2,
+			findings: []string{"generator: 3 of 5 repeats of A carry one response id: the provider served one answer, and they count as one"},
+		},
+		{
+			name: "two pairs", change: carry("aabb-"), scored: 3, copies: 2,
+			findings: []string{
+				"generator: 2 of 5 repeats of A carry one response id: the provider served one answer, and they count as one",
+				"generator: 2 of 5 repeats of A carry one response id: the provider served one answer, and they count as one",
+			},
+		},
+		{
+			name: "all of one", change: carry("aaaaa"), scored: 1, copies: 4,
+			findings: []string{"generator: 5 of 5 repeats of A carry one response id: the provider served one answer, and they count as one"},
+		},
+		{name: "copies that this program made", scored: 5, change: then(carry("aaaaa"), func(t *matrix.Trial) {
+			if t.Rep > 1 {
+				t.SameAs = "A1"
+			}
+		})},
+		{name: "served by production's cache", scored: 5, change: then(carry("aaaaa"), func(t *matrix.Trial) { t.Cached = true })},
+		{name: "a deterministic generator", deterministic: true, change: carry("aaaaa"), scored: 5},
+		{
+			name: "one text for every seed", scored: 5, change: func(t *matrix.Trial) { t.Answer = matrix.NewText("It is fifty crowns.") },
+			findings: []string{"generator: at temperature 0.7 all answers of A (5), B (5) are the same to the letter, though each was asked for with a seed of its own: the server may ignore seed or temperature"},
+		},
+		{name: "one text, in this process", scored: 5, change: func(t *matrix.Trial) {
+			t.Answer, t.Outside = matrix.NewText("It is fifty crowns."), false
+		}},
+	} {
+		e, c, p, o := askedCase(5, test.change)
+		p.Deterministic = test.deterministic
+		ev := evaluated(t, e, c, p, o)
+		a := ev.Cells[0]
+		if a.Scored != test.scored || a.Copies != test.copies || a.Unscored != test.copies || (a.Reason != "") != (test.copies > 0) {
+			t.Errorf("%s: %+v", test.name, a)
+		}
+		if want := wilson(a.Pass, test.scored); !test.deterministic && !slices.Equal(a.Wilson95, want) {
+			t.Errorf("%s: want the interval %v of %d answers, got %v", test.name, want, test.scored, a.Wilson95)
+		}
+		if a.Claims[0].N != test.scored || ev.Answer.Scored != test.scored {
+			t.Errorf("%s: claims over %d, answers over %d", test.name, a.Claims[0].N, ev.Answer.Scored)
+		}
+		got := slices.DeleteFunc(ev.Findings, func(s string) bool { return !strings.HasPrefix(s, "generator: ") })
+		if diff := cmp.Diff(test.findings, got); diff != "" && len(test.findings)+len(got) > 0 {
+			t.Errorf("%s: findings (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
+	"github.com/culprit-rag/culprit/runner"
+)
+
+// faulty is a generator of elsewhere that answers every request in the same bad way.
+type faulty struct {
+	adapters.Generator
+	answer func(ctx context.Context) (adapters.GenerateResponse, error)
+	calls  *atomic.Int64
+}
+
+func (f *faulty) Describe(context.Context) (adapters.GeneratorInfo, error) {
+	return adapters.GeneratorInfo{Adapter: "embedded", Model: "m-2025-04-14"}, nil
+}
+
+func (f *faulty) Generate(ctx context.Context, _ adapters.GenerateRequest) (adapters.GenerateResponse, error) {
+	f.calls.Add(1)
+	return f.answer(ctx)
+}
+
+func faultyRegistry(t *testing.T, answer func(context.Context) (adapters.GenerateResponse, error)) (*adapters.Registry, *atomic.Int64) {
+	t.Helper()
+	calls := &atomic.Int64{}
+	f := embedded.Factory()
+	open := f.OpenGenerator
+	f.OpenGenerator = func(ctx context.Context, cfg adapters.Config) (adapters.Generator, error) {
+		g, err := open(ctx, cfg)
+		return &faulty{g, answer, calls}, err
+	}
+	r, err := adapters.NewRegistry(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, calls
+}
+
+// faultyRun runs two cases, the second like the first, one call at a time.
+func faultyRun(t *testing.T, registry *adapters.Registry) (*results.Summary, []*results.Bundle) {
+	t.Helper()
+	_, second, _ := strings.Cut(fees, "  - id: c\n")
+	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: 200ms, concurrency: 1}\n")
+	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bundles []*results.Bundle
+	for _, c := range summary.Cases {
+		b, err := results.Open(c.Bundle)
+		if err != nil {
+			t.Fatal(err)
+		}
+		judgeAgain(t, b)
+		consistent(t, b.Evaluation)
+		bundles = append(bundles, b)
+	}
+	return summary, bundles
+}
+
+// journalled returns how many tries the journals announce, and holds each of them to an outcome.
+func journalled(t *testing.T, bundles []*results.Bundle) (generations int) {
+	t.Helper()
+	for _, b := range bundles {
+		journal, err := results.ReadJournal(b.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		open := map[string]int{}
+		steps := map[string]string{}
+		for _, r := range journal.Records {
+			switch r.Type {
+			case results.RecordIntent:
+				open[r.CallKey]++
+				steps[r.CallKey] = r.Call.Step
+				if r.Call.Step == "generate" {
+					generations++
+				}
+			case results.RecordResult, results.RecordFailure:
+				open[r.CallKey]--
+			}
+		}
+		for key, n := range open {
+			if n != 0 {
+				t.Errorf("case %s: %d tries of the %s call %s have no outcome", b.Case.ID, n, steps[key], key)
+			}
+		}
+	}
+	return generations
+}
+
+// TestFaultsOfTheGenerator holds a run to what a generator does wrong: nothing of it is a failed answer, nothing is asked for again
+// without end, and what came of each call stands in the journal.
+func TestFaultsOfTheGenerator(t *testing.T) {
+	t.Parallel()
+	fails := func(kind adapters.Kind, says string) func(context.Context) (adapters.GenerateResponse, error) {
+		return func(context.Context) (adapters.GenerateResponse, error) {
+			return adapters.GenerateResponse{}, &adapters.Error{Adapter: "embedded", Op: "generate", Kind: kind, RetryAfter: time.Millisecond, Err: errors.New(says)}
+		}
+	}
+	answers := func(r adapters.GenerateResponse) func(context.Context) (adapters.GenerateResponse, error) {
+		return func(context.Context) (adapters.GenerateResponse, error) { return r, nil }
+	}
+	const generations = 8 // of A and B, twice in each of two cases
+	for _, test := range []struct {
+		name      string
+		answer    func(context.Context) (adapters.GenerateResponse, error)
+		calls     int64
+		qualifier string
+		status    matrix.Status
+		says      string // in the summary of each case
+	}{
+		{name: "429", answer: fails(adapters.KindRateLimited, "429 Too Many Requests"), calls: 2 * generations, status: matrix.StatusError, says: "429 Too Many Requests"},
+		{name: "500", answer: fails(adapters.KindTransient, "500 Internal Server Error"), calls: 2 * generations, status: matrix.StatusError, says: "500"},
+		{name: "a broken or reset connection", answer: fails(adapters.KindTransient, "the answer broke off: unexpected EOF"), calls: 2 * generations, status: matrix.StatusError, says: "broke off"},
+		{name: "a login page", answer: fails(adapters.KindPermanent, `a web page came: "Sign in"`), calls: generations, status: matrix.StatusError, says: "Sign in"},
+		{name: "no choice", answer: fails(adapters.KindPermanent, "the answer holds no choice"), calls: generations, status: matrix.StatusError, says: "no choice"},
+		{name: "404", answer: fails(adapters.KindNotFound, "no such model"), calls: generations, status: matrix.StatusError, says: "no such model"},
+		{
+			name: "context length exceeded", answer: fails(adapters.KindTooLong, "400: maximum context length is 20"), calls: generations, status: matrix.StatusError,
+			qualifier: verdict.ContextLengthExceeded, says: "tokens by local count",
+		},
+		{name: "blocked", answer: answers(adapters.GenerateResponse{FinishReason: adapters.FinishContentFilter}), calls: generations, status: matrix.StatusFiltered, says: "content filter"},
+		{name: "cut off", answer: answers(adapters.GenerateResponse{Text: "It is", FinishReason: adapters.FinishLength}), calls: generations, status: matrix.StatusTruncated, says: "output limit"},
+		{
+			name: "a hung connection", calls: 2 * generations, status: matrix.StatusError, says: "timeout",
+			answer: func(ctx context.Context) (adapters.GenerateResponse, error) {
+				<-ctx.Done()
+				return adapters.GenerateResponse{}, adapters.NewError("embedded", "generate", adapters.KindTransient, ctx.Err())
+			},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			registry, calls := faultyRegistry(t, test.answer)
+			summary, bundles := faultyRun(t, registry)
+			if got := calls.Load(); got != test.calls {
+				t.Errorf("want %d calls, got %d", test.calls, got)
+			}
+			if got := journalled(t, bundles); int64(got) != test.calls {
+				t.Errorf("want %d tries in the journals, got %d", test.calls, got)
+			}
+			if summary.Exit != 5 || len(bundles) != 2 {
+				t.Errorf("exit %d with %d cases", summary.Exit, len(bundles))
+			}
+			for _, b := range bundles {
+				e := b.Evaluation
+				if e.Outcome != verdict.Environment || e.Qualifier != test.qualifier || len(e.Defects) > 0 || !strings.Contains(e.Summary, test.says) {
+					t.Errorf("want environment %q that says %q, got\n    %s", test.qualifier, test.says, explained(e))
+				}
+				for _, trial := range b.Observations.Trials {
+					if trial.Status != test.status {
+						t.Errorf("want status %s, got %s", test.status, trial.Status)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestRefusedKey: where the key is refused, no other generation is made in the whole run.
+func TestRefusedKey(t *testing.T) {
+	t.Parallel()
+	registry, calls := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+		return adapters.GenerateResponse{}, &adapters.Error{Adapter: "embedded", Op: "generate", Kind: adapters.KindUnauthorised, Err: errors.New("401: see backends.generator.api_key_env")}
+	})
+	summary, bundles := faultyRun(t, registry)
+	if got := calls.Load(); got != 1 {
+		t.Errorf("want one call, got %d", got)
+	}
+	if got := journalled(t, bundles); got != 1 {
+		t.Errorf("want one try in the journals, got %d", got)
+	}
+	if summary.Exit != 5 || len(bundles) != 2 {
+		t.Errorf("exit %d with %d cases", summary.Exit, len(bundles))
+	}
+	if all := strings.Join(summary.Warnings, "\n"); strings.Count(all, "refused the key") != 1 || !strings.Contains(all, "api_key_env") {
+		t.Errorf("warnings: %q", summary.Warnings)
+	}
+	refused := 0
+	for _, b := range bundles {
+		if e := b.Evaluation; e.Outcome != verdict.Environment || len(e.Defects) > 0 {
+			t.Error(explained(e))
+		}
+		for _, trial := range b.Observations.Trials {
+			switch {
+			case trial.Status == matrix.StatusError:
+				refused++
+			case trial.Status != matrix.StatusNotRun || !strings.HasPrefix(trial.Reason, "the key was refused: ") || !strings.Contains(trial.Reason, "api_key_env"):
+				t.Errorf("%s %d: %s, %q", trial.Cell, trial.Rep, trial.Status, trial.Reason)
+			}
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d trials failed", refused)
+	}
+}
+
+// TestForeignBytes: whatever bytes an answer has, it is kept as text that can be written, and judged.
+func TestForeignBytes(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, text string
+		lossy      bool
+	}{
+		{name: "invalid UTF-8", text: "It is forty crowns [gold].\xff\xfe", lossy: true},
+		{name: "a lone surrogate", text: "It is forty crowns [gold].\xed\xa0\x80", lossy: true},
+		{name: "NUL", text: "It is forty crowns [gold].\x00"},
+		{name: "50 MB", text: "It is forty crowns [gold]. " + strings.Repeat("Well. ", 50<<20/6), lossy: true},
+	} {
+		registry, _ := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+			return adapters.GenerateResponse{Text: test.text, FinishReason: adapters.FinishStop}, nil
+		})
+		_, bundles := faultyRun(t, registry)
+		journalled(t, bundles)
+		for _, b := range bundles {
+			if e := b.Evaluation; e.Outcome != verdict.Pass {
+				t.Errorf("%s: %s", test.name, explained(e))
+			}
+			for _, trial := range b.Observations.Trials {
+				if trial.AnswerLossy != test.lossy || len(trial.Answer.Value) > 1<<20+8 {
+					t.Errorf("%s: lossy %t, %d bytes", test.name, trial.AnswerLossy, len(trial.Answer.Value))
+				}
+			}
+		}
+	}
+}
