@@ -36,6 +36,7 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	case unit == "" && tokenizer != "" && !root.lost("pipeline", "assemble", "budget"):
 		l.warn(pipeline("assemble", "tokenizer"), "without a budget there is nothing to count: add budget, or take tokenizer away")
 	}
+	l.lintRewrite(root, e)
 	l.lintBudget(root, e)
 	if !l.promptless {
 		l.lintPrompt(root, e)
@@ -111,7 +112,11 @@ func variables(text string) []string {
 func (l *loader) lintFilter(root *node, e *matrix.Experiment, cases []placedCase) {
 	filter, _ := root.find("pipeline", "search", "filter")
 	needed := map[string]string{} // attribute → what asks for it
-	for _, text := range []string{e.Pipeline.Query, e.Pipeline.Prompt.System, e.Pipeline.Prompt.User} {
+	templates := []string{e.Pipeline.Query, e.Pipeline.Prompt.System, e.Pipeline.Prompt.User}
+	if rewrite := e.Pipeline.Rewrite; rewrite != nil {
+		templates = append(templates, rewrite.Prompt)
+	}
+	for _, text := range templates {
 		for _, name := range variables(text) {
 			if attribute, ok := strings.CutPrefix(name, "as."); ok && attribute != "" {
 				needed[attribute] = "a template asks for it, and it stays empty"

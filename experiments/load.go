@@ -126,6 +126,7 @@ func (l *loader) load(name string) *Loaded {
 	root := l.overridden(whole)
 	valid := l.experimentShape.check(root, "experiment", &l.collector)
 	prompt := l.prompt(root)
+	rewrite := l.rewritePrompt(root)
 	l.lintQuery(root.get("pipeline").get("query"))
 	cases := l.cases(root.get("cases"))
 	documents := l.documents(root)
@@ -133,7 +134,7 @@ func (l *loader) load(name string) *Loaded {
 	if !valid {
 		root = l.experimentShape.sound(root)
 	}
-	if root != nil && !l.experimentShape.partial && l.resolve(root, prompt, &out.Experiment) {
+	if root != nil && !l.experimentShape.partial && l.resolve(root, prompt, rewrite, &out.Experiment) {
 		l.lintExperiment(root, &out.Experiment)
 		l.lintFilter(root, &out.Experiment, cases)
 		l.lintRefusal(root, &out.Experiment, cases)

@@ -23,7 +23,7 @@ const (
 
 // resolve turns a tree that the schema accepts, but for keys that are missing, into the experiment: defaults applied, prompts
 // read in, and every shorthand written out.
-func (l *loader) resolve(root *node, prompt map[string]any, into *matrix.Experiment) bool {
+func (l *loader) resolve(root *node, prompt map[string]any, rewrite string, into *matrix.Experiment) bool {
 	value := root.value().(map[string]any)
 	for _, key := range []string{"include", "cases", "profiles"} {
 		delete(value, key)
@@ -53,6 +53,9 @@ func (l *loader) resolve(root *node, prompt map[string]any, into *matrix.Experim
 		runs["perturbations"] = []string{}
 	}
 	pipeline["prompt"] = prompt
+	if given, ok := pipeline["rewrite"].(map[string]any); ok {
+		given["prompt"] = rewrite
+	}
 	if err := decodeStrict(wholeNumbers(value), into); err != nil {
 		if problems, _ := l.problems.split(); len(problems) == 0 { // else it may follow from one of them
 			l.unreadable(root, err)

@@ -53,7 +53,7 @@ next:
 // AllAsked is what the retrieval asked of each backend: where nothing is recorded, one search, and nothing where it was not made.
 func (r *Retrieval) AllAsked() []Asked {
 	switch {
-	case r.Status == StatusNotRun:
+	case r.Status == StatusNotRun || r.Reason == SearchedNothing:
 		return nil
 	case len(r.Asked) > 0:
 		return r.Asked
@@ -85,6 +85,20 @@ func widened(n *int) *int64 {
 	return &wide
 }
 
+// AllAsked is what the rewriting asked of the generator: nothing where it was not made.
+func (r *Rewriting) AllAsked() []Asked {
+	switch {
+	case r == nil || r.Status == StatusNotRun:
+		return nil
+	case len(r.Asked) > 0:
+		return r.Asked
+	}
+	return []Asked{{
+		Role: RoleGenerator, Calls: max(1, r.Attempts),
+		Input: widened(r.Usage.InputTokens), CachedInput: widened(r.Usage.CachedInputTokens), Output: widened(r.Usage.OutputTokens),
+	}}
+}
+
 // AllAsked is what the judgement asked of each backend: nothing where it was not made, or is that of an identical request.
 func (j *Judgement) AllAsked() []Asked {
 	switch {
@@ -101,7 +115,7 @@ func (j *Judgement) AllAsked() []Asked {
 
 // Asked is what the case asked of each backend.
 func (o *Observations) Asked() []Asked {
-	var all []Asked
+	all := AddAsked(nil, o.Rewriting.AllAsked()...)
 	for i := range o.Retrievals {
 		all = AddAsked(all, o.Retrievals[i].AllAsked()...)
 	}

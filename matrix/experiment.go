@@ -123,7 +123,8 @@ type JudgePin struct {
 
 // Pipeline is what production does between the query and the answer.
 type Pipeline struct {
-	Query    string   `json:"query,omitempty"` // template of the text that is searched for; empty means the question as typed
+	Query    string   `json:"query,omitempty"`   // template of the text that is searched for; empty means the question as typed
+	Rewrite  *Rewrite `json:"rewrite,omitempty"` // the generator writes what is searched for
 	Search   Search   `json:"search"`
 	Rerank   *Rerank  `json:"rerank,omitempty"`
 	Assemble Assemble `json:"assemble"`

@@ -10,6 +10,7 @@ import (
 // derived from it.
 type Observations struct {
 	Store      StoreFacts  `json:"store"`
+	Rewriting  *Rewriting  `json:"rewriting,omitempty"`  // what the generator made of the query, before any search
 	Retrievals []Retrieval `json:"retrievals"`           // in the order of the plan
 	Trials     []Trial     `json:"trials"`               // in the order of the plan, then by repetition
 	Judgements []Judgement `json:"judgements,omitempty"` // in the order of the trials, those about a context behind its cell's first
@@ -92,6 +93,8 @@ type Retrieval struct {
 	EmbedModel     string     `json:"embed_model,omitempty"`
 	QueryPrefix    string     `json:"query_prefix,omitempty"`
 	LowerIsBetter  bool       `json:"lower_is_better,omitempty"`
+	Searches       []Searched `json:"searches,omitempty"` // where there were several, each; Merge says how they became one ranking
+	Merge          string     `json:"merge,omitempty"`
 	Candidates     []Hit      `json:"candidates"`       // the ranking to Depth; the first K are passed on
 	Deeper         bool       `json:"deeper,omitempty"` // what ranks below K is of a second, longer search, whose scores may be others
 	Cap            int        `json:"cap,omitempty"`    // the store returns no more than this; 0: it returns what is asked for
@@ -430,9 +433,18 @@ func (o *Observations) Texts(visit func(*Text) error) error {
 			}
 		}
 	}
+	if o.Rewriting != nil {
+		if err := o.Rewriting.texts(visit); err != nil {
+			return err
+		}
+	}
 	for i := range o.Retrievals {
 		r := &o.Retrievals[i]
-		for _, hits := range [][]Hit{r.Candidates, r.Reranked} {
+		rankings := [][]Hit{r.Candidates, r.Reranked}
+		for _, s := range r.Searches {
+			rankings = append(rankings, s.Candidates)
+		}
+		for _, hits := range rankings {
 			for j := range hits {
 				if err := visitText(&hits[j].Text, visit); err != nil {
 					return err
@@ -477,7 +489,7 @@ func visitText(t *Text, visit func(*Text) error) error {
 // Digest identifies the observations: two executions that saw the same have the same digest, whatever times, request ids
 // and attempt counts they had.
 func (o *Observations) Digest() (string, error) {
-	stable := Observations{Store: o.Store}
+	stable := Observations{Store: o.Store, Rewriting: o.Rewriting.stable()}
 	if c := o.Store.RerankControl; c != nil {
 		control := *c
 		control.Asked = nil
@@ -504,7 +516,7 @@ func (o *Observations) Digest() (string, error) {
 type Call struct {
 	Case     string `json:"case"` // digest of the case
 	Cell     CellID `json:"cell"`
-	Step     string `json:"step"` // "retrieve", "generate" or "judge"
+	Step     string `json:"step"` // "rewrite", "retrieve", "generate" or "judge"
 	Rep      int    `json:"rep"`
 	Provider string `json:"provider"`
 	Model    string `json:"model"`

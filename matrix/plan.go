@@ -108,6 +108,7 @@ type Plan struct {
 	CaseDigest    string          `json:"case_digest"`
 	Deterministic bool            `json:"deterministic"` // the generator declares that equal requests give equal answers
 	Cells         []PlannedCell   `json:"cells"`
+	Rewrite       *PlannedRewrite `json:"rewrite,omitempty"`
 	Retrievals    []PlannedSearch `json:"retrievals"`
 	Judgements    int             `json:"judgements,omitempty"` // the most questions to the judge
 }
@@ -182,6 +183,9 @@ func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
 				add(cell)
 			}
 		}
+	}
+	if p.Rewrite, err = expandRewrite(e); err != nil {
+		return nil, err
 	}
 	p.Retrievals = expandSearches(e, c)
 	p.Judgements = p.judgements(e, c)
@@ -262,12 +266,13 @@ func expandSearches(e *Experiment, c *Case) []PlannedSearch {
 	}
 	vectors := s.Mode == ModeDense || s.Mode == ModeHybrid
 	probe(ProbeDeclared, e.Backends.Pipeline != nil, "the declared search is made in the store, beside the service")
-	probe(ProbeAsTyped, e.Pipeline.Query != "", "the question as typed is searched for")
+	probe(ProbeAsTyped, e.Pipeline.Query != "" || e.Pipeline.Rewrite != nil, "the question as typed is searched for")
 	probe(ProbeNoFilter, len(s.Filter) > 0, "the filter is removed")
 	probe(ProbeNoThreshold, s.Threshold != nil, "the threshold is removed")
-	// Fused scores depend on how many items each arm ranked, so that they place nothing beyond it.
-	probe(ProbeNamed, s.Mode != ModeHybrid, "the gold items are asked for by name")
-	probe(ProbeAhead, s.Mode != ModeHybrid, "what scores better than the gold items is counted")
+	// Fused scores depend on how many items each arm or search ranked, so that they place nothing beyond it.
+	fused := s.Mode == ModeHybrid || e.Pipeline.Rewrite.Many()
+	probe(ProbeNamed, !fused, "the gold items are asked for by name")
+	probe(ProbeAhead, !fused, "what scores better than the gold items is counted")
 	probe(ProbeExact, vectors && !s.Exact, "the search is exact")
 	probe(ProbeKeyword, s.Mode == ModeHybrid, "the keyword arm alone")
 	probe(ProbeDense, s.Mode == ModeHybrid, "the dense arm alone")
@@ -323,9 +328,12 @@ func (p *Plan) Cell(id CellID) (PlannedCell, bool) {
 	return PlannedCell{}, false
 }
 
-// Generations returns the most generations that the plan can make.
+// Generations returns the most generations that the plan can make, with that of the rewriting.
 func (p *Plan) Generations() int {
 	n := 0
+	if p.Rewrite != nil {
+		n++
+	}
 	for _, c := range p.Cells {
 		n += c.Repeats
 	}

@@ -8,7 +8,8 @@ import (
 // Template is a logic-less prompt template: {{query}}, {{as.tenant}} and the section {{#context}}…{{/context}}, which is
 // rendered once for each packed item and may use {{id}}, {{source}}, {{revision}}, {{text}} and {{rank}} (from 1).
 // There is no escaping and there are no partials, and data is never parsed again: a text that holds {{query}} stays as it is.
-// A template of the text that is searched for has no context, and {{history}} instead; see [ParseQueryTemplate].
+// A template of the text that is searched for has no context, and {{history}} instead; see [ParseQueryTemplate]. One of the prompt
+// that rewrites a query has the conversation; see [ParseRewriteTemplate].
 type Template struct {
 	parts []part
 }
@@ -40,7 +41,7 @@ func TemplateNames() []string {
 
 // ParseTemplate parses text. All mistakes are returned at once, each a *[TemplateError].
 func ParseTemplate(text string) (*Template, []*TemplateError) {
-	return parseTemplate(text, false)
+	return parseTemplate(text, promptTemplate)
 }
 
 // QueryTemplateNames lists every name that resolves in a template of the text that is searched for.
@@ -49,11 +50,37 @@ func QueryTemplateNames() []string { return []string{"query", "history", "as.<at
 // ParseQueryTemplate parses the template of the text that is searched for: {{query}}, {{as.tenant}} and {{history}}.
 // All mistakes are returned at once, each a *[TemplateError].
 func ParseQueryTemplate(text string) (*Template, []*TemplateError) {
-	return parseTemplate(text, true)
+	return parseTemplate(text, queryTemplate)
 }
 
-func parseTemplate(text string, forQuery bool) (*Template, []*TemplateError) {
-	p := &templateParser{rest: text, line: 1, column: 1, forQuery: forQuery}
+// RewriteTemplateNames lists every name that resolves in a template of the prompt that rewrites a query.
+func RewriteTemplateNames() []string {
+	return append([]string{"query", "history", "as.<attribute>", "#messages", "/messages"}, messageNames...)
+}
+
+// ParseRewriteTemplate parses the template of the prompt by which the generator rewrites a query: {{query}}, {{history}},
+// {{as.tenant}} and the section {{#messages}}…{{/messages}}, which is rendered once for each message of the conversation and may use
+// {{role}} and {{text}}. All mistakes are returned at once, each a *[TemplateError].
+func ParseRewriteTemplate(text string) (*Template, []*TemplateError) {
+	return parseTemplate(text, rewriteTemplate)
+}
+
+// templateKind is what a template knows besides the question and the asker.
+type templateKind struct {
+	section string   // "" for none
+	names   []string // inside the section
+	history bool
+}
+
+var (
+	messageNames    = []string{"role", "text"}
+	promptTemplate  = templateKind{section: "context", names: itemNames}
+	queryTemplate   = templateKind{history: true}
+	rewriteTemplate = templateKind{section: "messages", names: messageNames, history: true}
+)
+
+func parseTemplate(text string, kind templateKind) (*Template, []*TemplateError) {
+	p := &templateParser{rest: text, line: 1, column: 1, kind: kind}
 	parts := p.parse(false)
 	if len(p.errors) > 0 {
 		return nil, p.errors
@@ -64,7 +91,7 @@ func parseTemplate(text string, forQuery bool) (*Template, []*TemplateError) {
 type templateParser struct {
 	rest         string
 	line, column int
-	forQuery     bool
+	kind         templateKind
 	errors       []*TemplateError
 }
 
@@ -90,7 +117,7 @@ func (p *templateParser) parse(inSection bool) []part {
 		open := strings.Index(p.rest, "{{")
 		if open < 0 {
 			if inSection {
-				p.fail(sectionLine, sectionColumn, "", "section {{#context}} is never closed: add {{/context}}")
+				p.fail(sectionLine, sectionColumn, "", "section {{#%[1]s}} is never closed: add {{/%[1]s}}", p.kind.section)
 			}
 			parts = append(parts, part{text: p.rest})
 			p.rest = ""
@@ -111,22 +138,24 @@ func (p *templateParser) parse(inSection bool) []part {
 		name := strings.TrimSpace(tag)
 		p.advance(end + 2)
 		switch {
-		case p.forQuery && (name == "#context" || name == "/context" || contains(itemNames, name)):
-			p.fail(line, column, name, "{{%s}} has no value before the search: use {{query}}, {{history}} or {{as.…}}", name)
-		case name == "#context" && !inSection:
-			parts = append(parts, part{name: "context", body: p.parse(true)})
-		case name == "/context" && inSection:
+		case p.kind.section != "" && name == "#"+p.kind.section && !inSection:
+			parts = append(parts, part{name: p.kind.section, body: p.parse(true)})
+		case p.kind.section != "" && name == "/"+p.kind.section && inSection:
 			return parts
 		case p.resolves(name, inSection):
 			parts = append(parts, part{name: name})
+		case p.kind.history && (name == "#context" || name == "/context" || contains(itemNames, name) && !contains(p.kind.names, name)):
+			p.fail(line, column, name, "{{%s}} has no value before the search: use %s", name, p.kind.uses())
+		case p.kind.section == "" && (strings.HasPrefix(name, "#") || strings.HasPrefix(name, "/")):
+			p.fail(line, column, name, "section {{%s}} does not belong here: use %s", name, p.kind.uses())
 		case strings.HasPrefix(name, "#") || strings.HasPrefix(name, "/"):
-			p.fail(line, column, name, "section {{%s}} does not belong here: the only section is {{#context}}…{{/context}}, and it does not nest", name)
+			p.fail(line, column, name, "section {{%s}} does not belong here: the only section is {{#%[2]s}}…{{/%[2]s}}, and it does not nest", name, p.kind.section)
 		case strings.HasPrefix(tag, "{") || strings.ContainsAny(name, "{}"):
 			p.fail(line, column, name, "{{%s}}: write {{name}} with two braces", tag)
-		case contains(itemNames, name):
-			p.fail(line, column, name, "variable %q has a value inside {{#context}}…{{/context}} only", name)
+		case contains(p.kind.names, name):
+			p.fail(line, column, name, "variable %q has a value inside {{#%[2]s}}…{{/%[2]s}} only", name, p.kind.section)
 		case name == "history":
-			p.fail(line, column, name, "variable %q has a value in pipeline.query only", name)
+			p.fail(line, column, name, "variable %q has a value in pipeline.query and pipeline.rewrite.prompt only", name)
 		default:
 			p.fail(line, column, name, "variable %q does not resolve", name)
 		}
@@ -135,7 +164,15 @@ func (p *templateParser) parse(inSection bool) []part {
 
 func (p *templateParser) resolves(name string, inSection bool) bool {
 	attribute, isAttribute := strings.CutPrefix(name, "as.")
-	return name == "query" || p.forQuery && name == "history" || isAttribute && attribute != "" || inSection && contains(itemNames, name)
+	return name == "query" || p.kind.history && name == "history" || isAttribute && attribute != "" || inSection && contains(p.kind.names, name)
+}
+
+// uses lists what a template that is filled before the search may use.
+func (k templateKind) uses() string {
+	if k.section != "" {
+		return "{{query}}, {{history}}, {{#messages}} or {{as.…}}"
+	}
+	return "{{query}}, {{history}} or {{as.…}}"
 }
 
 func contains(names []string, name string) bool {
@@ -162,6 +199,17 @@ func (t *Template) RenderQuery(c *Case) string {
 	return b.String()
 }
 
+// RenderRewrite fills a template of [ParseRewriteTemplate]. A case without a conversation has one message, which is its question.
+func (t *Template) RenderRewrite(c *Case) string {
+	messages := c.Messages
+	if c.Query != "" || len(messages) == 0 {
+		messages = []Message{{Role: "user", Text: c.Question()}}
+	}
+	var b strings.Builder
+	render(&b, t.parts, scope{query: c.Question(), history: c.History(), as: c.As, messages: messages})
+	return b.String()
+}
+
 // History joins the messages of a conversation before the question by " / ".
 func (c *Case) History() string {
 	if c.Query != "" || len(c.Messages) == 0 {
@@ -179,7 +227,9 @@ type scope struct {
 	query, history string
 	as             Principal
 	context        []Packed
-	item           *Packed // inside the section
+	messages       []Message
+	item           *Packed  // inside the section of the context
+	message        *Message // inside the section of the conversation
 }
 
 func render(b *strings.Builder, parts []part, in scope) {
@@ -193,12 +243,22 @@ func render(b *strings.Builder, parts []part, in scope) {
 				inner.item = &in.context[i]
 				render(b, p.body, inner)
 			}
+		case p.name == "messages":
+			for i := range in.messages {
+				inner := in
+				inner.message = &in.messages[i]
+				render(b, p.body, inner)
+			}
 		case p.name == "query":
 			b.WriteString(in.query)
 		case p.name == "history":
 			b.WriteString(in.history)
 		case strings.HasPrefix(p.name, "as."):
 			b.WriteString(strings.Join(in.as[strings.TrimPrefix(p.name, "as.")], ", "))
+		case in.message != nil && p.name == "role":
+			b.WriteString(in.message.Role)
+		case in.message != nil:
+			b.WriteString(in.message.Text)
 		case in.item != nil:
 			b.WriteString(in.item.variable(p.name))
 		}

@@ -41,10 +41,15 @@ func TestTemplateMistakes(t *testing.T) {
 		text  string
 		want  string
 	}{
-		"history in a prompt":        {ParseTemplate, "a\n {{history}}", `2:2: variable "history" has a value in pipeline.query only`},
+		"history in a prompt":        {ParseTemplate, "a\n {{history}}", `2:2: variable "history" has a value in pipeline.query and pipeline.rewrite.prompt only`},
 		"context before the search":  {ParseQueryTemplate, "{{#context}}", "1:1: {{#context}} has no value before the search: use {{query}}, {{history}} or {{as.…}}"},
 		"an item before the search":  {ParseQueryTemplate, "é {{text}}", "1:3: {{text}} has no value before the search: use {{query}}, {{history}} or {{as.…}}"},
 		"an item out of its section": {ParseTemplate, "{{text}}", `1:1: variable "text" has a value inside {{#context}}…{{/context}} only`},
+		"context before a rewrite":   {ParseRewriteTemplate, "{{#context}}", "1:1: {{#context}} has no value before the search: use {{query}}, {{history}}, {{#messages}} or {{as.…}}"},
+		"a message out of its place": {ParseRewriteTemplate, "{{role}}", `1:1: variable "role" has a value inside {{#messages}}…{{/messages}} only`},
+		"messages in a prompt":       {ParseTemplate, "{{#messages}}", "1:1: section {{#messages}} does not belong here: the only section is {{#context}}…{{/context}}, and it does not nest"},
+		"messages in a query":        {ParseQueryTemplate, "{{#messages}}", "1:1: section {{#messages}} does not belong here: use {{query}}, {{history}} or {{as.…}}"},
+		"an open conversation":       {ParseRewriteTemplate, "{{#messages}}{{text}}", "1:14: section {{#messages}} is never closed: add {{/messages}}"},
 		"a near name":                {ParseTemplate, "{{qurey}}", `1:1: variable "qurey" does not resolve`},
 	} {
 		t.Run(name, func(t *testing.T) {

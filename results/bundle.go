@@ -18,6 +18,7 @@ const (
 	planFile        = "plan.json"
 	retrievalsFile  = "observations/retrievals.jsonl"
 	generationsFile = "observations/generations.jsonl"
+	rewritingFile   = "observations/rewriting.json"   // only where the query was rewritten
 	judgementsFile  = "observations/judgements.jsonl" // only where something was judged
 	storeFile       = "observations/store.json"
 	environmentFile = "observations/environment.json"

@@ -136,6 +136,12 @@ func (r *reader) fill(b *Bundle) (err error) {
 	if b.Case.ID != r.manifest.CaseID || b.Evaluation.Case != "" && b.Evaluation.Case != r.manifest.CaseID {
 		return fmt.Errorf("%s is of case %q, and %s of case %q", manifestFile, r.manifest.CaseID, caseFile, b.Case.ID)
 	}
+	if _, rewritten := r.files[rewritingFile]; rewritten {
+		b.Observations.Rewriting = &matrix.Rewriting{}
+		if err := r.decode(rewritingFile, b.Observations.Rewriting, false); err != nil {
+			return err
+		}
+	}
 	if b.Observations.Retrievals, err = decodeLines[matrix.Retrieval](r, retrievalsFile); err != nil {
 		return err
 	}

@@ -153,6 +153,15 @@ func (s *sealing) observed(b *Bundle) (err error) {
 	if err != nil {
 		return err
 	}
+	if rewriting := b.Observations.Rewriting; rewriting != nil {
+		data, err := plainJSON(rewriting)
+		if err != nil {
+			return fmt.Errorf("file %q: %w", rewritingFile, err)
+		}
+		if err := s.write(rewritingFile, ClassObserved, "application/json", data); err != nil {
+			return err
+		}
+	}
 	if err := s.lines(retrievalsFile, len(b.Observations.Retrievals), func(i int) any { return &b.Observations.Retrievals[i] }); err != nil {
 		return err
 	}

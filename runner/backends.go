@@ -76,7 +76,7 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 	if b.storeInfo, err = b.store.Describe(ctx); err != nil {
 		return nil, fmt.Errorf("asking the store what it is: %w", err)
 	}
-	if searchOnly {
+	if searchOnly && e.Pipeline.Rewrite == nil {
 		return b, nil
 	}
 	if spec := e.Backends.Generator; spec != nil {

@@ -25,8 +25,9 @@ type caseRun struct {
 	recorder Recorder
 	obs      matrix.Observations
 
-	queryTemplate *matrix.Template // nil: the question is searched for as it is typed
-	prompter      *matrix.Prompter
+	queryTemplate   *matrix.Template // nil: the question is searched for as it is typed, or rewritten
+	rewriteTemplate *matrix.Template // nil: it is not rewritten
+	prompter        *matrix.Prompter
 
 	calls    map[string]matrix.Call
 	inputs   []string // input digest of each trial
@@ -108,6 +109,18 @@ func (r *caseRun) retrieveAll(ctx context.Context) (err error) {
 	} else if r.obs.Store.Embed, err = r.forCase(ctx, r.identity, r.obs.Store.Gold); err != nil {
 		return err
 	}
+	if err := r.rewrite(ctx); err != nil {
+		return err
+	}
+	if reason := r.unwritten(); reason != "" {
+		out, _, err := r.retrieval(r.production())
+		if err != nil {
+			return err
+		}
+		out.Status, out.Reason = matrix.StatusNotRun, reason
+		r.obs.Retrievals = append(r.obs.Retrievals, out)
+		return nil
+	}
 	production, err := r.retrieveProduction(ctx)
 	if err != nil {
 		return err
@@ -137,6 +150,10 @@ func (r *caseRun) templates() error {
 	var problems, more []*matrix.TemplateError
 	if p.Query != "" {
 		r.queryTemplate, problems = matrix.ParseQueryTemplate(p.Query)
+	}
+	if p.Rewrite != nil {
+		r.rewriteTemplate, more = matrix.ParseRewriteTemplate(p.Rewrite.Prompt)
+		problems = append(problems, more...)
 	}
 	r.prompter, more = matrix.NewPrompter(p)
 	if problems = append(problems, more...); len(problems) > 0 {

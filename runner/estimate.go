@@ -91,6 +91,7 @@ func EstimateRun(ctx context.Context, l *experiments.Loaded, plans []*matrix.Pla
 	}
 	for i, plan := range plans {
 		c := &l.Cases[i].Case
+		r.rewriting(c)
 		r.searches(c, plan)
 		for _, cell := range plan.Cells {
 			r.generations(c, prompter, cell)
@@ -231,26 +232,31 @@ func (r *reckoning) sharedCalls() {
 
 // searches adds the retrievals of a case. A search of a live store is made twice, as production makes it and to its full depth.
 func (r *reckoning) searches(c *matrix.Case, plan *matrix.Plan) {
-	perSearch := 2
+	each := 2
 	if r.e.Backends.Store.Free() {
-		perSearch = 1
+		each = 1
 	}
-	question := r.counted(c.Question())
+	typed, written := r.counted(c.Question()), r.queries(c)
 	for _, p := range plan.Retrievals {
+		searches, question := r.e.Pipeline.Rewrite.Searches(), written
+		if p.Cell == matrix.ProbeAsTyped {
+			searches, question = 1, typed
+		}
+		perSearch := each * searches
 		worst, expected := r.need(matrix.RoleStore, perSearch, nil, 0, 0), nothing()
 		if p.Cell == matrix.ControlRerank {
 			worst = nothing()
 		}
 		if asked := p.Cell == matrix.CellC || p.Cell == matrix.ProbeAsTyped || p.Cell == matrix.ProbeIndexEmbed; r.embeds() && asked {
-			worst.Add(r.need(matrix.RoleEmbedder, 1, margin(question, 1), 0, 0))
+			worst.Add(r.need(matrix.RoleEmbedder, searches, margin(question, searches), 0, 0))
 		}
 		if p.Condition == "" {
 			expected = r.need(matrix.RoleStore, perSearch, nil, 0, 0)
 			if r.embeds() && p.Cell == matrix.CellC {
-				expected.Add(r.need(matrix.RoleEmbedder, 1, question, 0, 0))
+				expected.Add(r.need(matrix.RoleEmbedder, searches, question, 0, 0))
 			}
 		}
-		r.reranks(p.Cell, question, &worst, &expected)
+		r.reranks(p.Cell, typed, &worst, &expected)
 		r.add(c.ID, string(p.Cell), worst, expected)
 	}
 	if len(plan.Retrievals) > 0 && r.embeds() && c.HasGold() && r.e.Checks.Sample > 0 {

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -31,7 +32,7 @@ func (r *caseRun) trials(ctx context.Context) error {
 	for _, cell := range r.plan.Cells {
 		packed, irrelevant, reason := r.context(cell, production)
 		if r.obs.Retrievals[0].Status != matrix.StatusOK && r.pipeline == nil {
-			reason = "the search of C failed"
+			reason = cmp.Or(r.unwritten(), "the search of C failed")
 		}
 		for rep := 1; rep <= cell.Repeats; rep++ {
 			t := matrix.Trial{Cell: cell.Cell, Rep: rep, Packed: packed, Irrelevant: irrelevant, Seed: r.experiment.Pipeline.Generate.Seed + int64(rep-1)}
@@ -151,12 +152,12 @@ func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
-	if r.serves(t.Cell) {
-		return r.serve(ctx, t)
-	}
 	if reason := r.keyOff.reason(); reason != "" {
 		t.Status, t.Reason = matrix.StatusNotRun, reason
 		return nil
+	}
+	if r.serves(t.Cell) {
+		return r.serve(ctx, t)
 	}
 	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
 	g := r.experiment.Pipeline.Generate

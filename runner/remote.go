@@ -91,7 +91,7 @@ func (r *caseRun) newRetrieval() matrix.Retrieval {
 	p := r.experiment.Pipeline.Search
 	s := r.production()
 	return matrix.Retrieval{
-		Cell: matrix.CellC, By: matrix.ByService, Query: r.c.Question(), QueryEffective: s.query, Mode: s.mode, K: p.K, Depth: max(p.Depth, p.K),
+		Cell: matrix.CellC, By: matrix.ByService, Query: r.c.Question(), QueryEffective: strings.Join(s.queries, "\n"), Mode: s.mode, K: p.K, Depth: max(p.Depth, p.K),
 		Filter: s.filter, Threshold: s.threshold, Exact: s.exact, Candidates: []matrix.Hit{},
 	}
 }
@@ -354,9 +354,10 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	if err := r.ledger.overBudget(failure); err != nil {
 		return err
 	}
-	t.Attempts, t.Untold = journal.tries, untold(journal.asked)
+	t.Attempts, t.Untold, t.Outside = journal.tries, untold(journal.asked), true
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
+		r.refusedKey(failure)
 	} else if err := r.readTrace(callCtx, t, &trace); err != nil {
 		return err
 	}

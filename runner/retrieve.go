@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -19,7 +20,7 @@ const textWindow = 20
 // search describes one retrieval before it is made.
 type search struct {
 	cell      matrix.CellID
-	query     string
+	queries   []string // none: nothing is searched for, as production does where its rewriting gave nothing
 	mode      string
 	filter    matrix.Filter
 	threshold *matrix.Decimal
@@ -34,30 +35,33 @@ type search struct {
 func (r *caseRun) production() search {
 	p := r.experiment.Pipeline
 	return search{
-		cell: matrix.CellC, query: r.effectiveQuery(), mode: p.Search.Mode, filter: p.Search.Filter.Resolve(r.c.As),
+		cell: matrix.CellC, queries: r.queries(), mode: p.Search.Mode, filter: p.Search.Filter.Resolve(r.c.As),
 		threshold: p.Search.Threshold, exact: p.Search.Exact,
 	}
 }
 
-// effectiveQuery is what production searches for.
-func (r *caseRun) effectiveQuery() string {
-	if r.queryTemplate == nil {
-		return r.c.Question()
-	}
-	return r.queryTemplate.RenderQuery(r.c)
+// merging is what makes one ranking of several searches.
+type merging struct {
+	Queries []string
+	How     string
+	K       int
 }
 
-// retrieve makes one retrieval and records it. An error is returned only when the work itself cannot go on.
-func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, error) {
+// retrieval names a retrieval before it is made.
+func (r *caseRun) retrieval(s search) (matrix.Retrieval, matrix.Call, error) {
 	p := r.experiment.Pipeline.Search
 	out := matrix.Retrieval{
-		Cell: s.cell, Query: r.c.Question(), QueryEffective: s.query, Mode: s.mode, K: p.K, Depth: max(p.Depth, p.K),
+		Cell: s.cell, Query: r.c.Question(), QueryEffective: strings.Join(s.queries, "\n"), Mode: s.mode, K: p.K, Depth: max(p.Depth, p.K),
 		Filter: s.filter, Threshold: s.threshold, Exact: s.exact, Candidates: []matrix.Hit{},
 	}
 	if s.reach > 0 {
 		out.Depth = s.reach
 	}
 	call := matrix.Call{Case: r.plan.CaseDigest, Cell: s.cell, Step: "retrieve", Rep: 1, Provider: r.experiment.Backends.Store.Adapter, Model: s.model}
+	var merged *merging
+	if len(s.queries) > 1 {
+		merged = &merging{s.queries, r.experiment.Pipeline.Rewrite.Merge, p.K}
+	}
 	var err error
 	if call.Input, err = matrix.Digest(struct {
 		Store            *matrix.Backend
@@ -69,14 +73,29 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 		Model, QueryBase string
 		Prefix           *string
 		Only             []string `json:",omitempty"`
-	}{r.experiment.Backends.Store, s.query, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix, s.only}); err != nil {
-		return out, err
+		Merged           *merging `json:",omitempty"`
+	}{r.experiment.Backends.Store, out.QueryEffective, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix, s.only, merged}); err != nil {
+		return out, call, err
 	}
-	if out.CallKey, err = call.Key(); err != nil {
+	out.CallKey, err = call.Key()
+	return out, call, err
+}
+
+// retrieve makes one retrieval and records it. An error is returned only when the work itself cannot go on.
+func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, error) {
+	out, call, err := r.retrieval(s)
+	if err != nil {
 		return out, err
 	}
 	if known := r.before.retrieval(out.CallKey); known != nil {
 		return *known, nil
+	}
+	if len(s.queries) == 0 {
+		out.Status, out.Reason = matrix.StatusOK, matrix.SearchedNothing
+		if s.cell == matrix.CellC {
+			err = r.rerank(ctx, &out) // which asks nobody for the order of nothing
+		}
+		return out, err
 	}
 	return r.retrieveOnce(ctx, s, call, out)
 }
@@ -86,7 +105,7 @@ func (r *caseRun) retrieveNow(ctx context.Context, s search, call matrix.Call, o
 	callCtx, journal := r.begin(ctx, call, out.CallKey, !r.retrievesLocally(s))
 	out.At = r.stamp()
 	started := time.Now()
-	response, failure := r.ask(callCtx, s, &out)
+	failure := r.searchFor(callCtx, s, &out)
 	if ctx.Err() != nil {
 		return out, ctx.Err()
 	}
@@ -97,7 +116,6 @@ func (r *caseRun) retrieveNow(ctx context.Context, s search, call matrix.Call, o
 	if failure != nil {
 		out.Status, out.Error = matrix.StatusError, callError(failure)
 	}
-	recordHits(&out, response)
 	if s.cell == matrix.CellC {
 		if err := r.rerank(callCtx, &out); err != nil {
 			return out, err
@@ -131,15 +149,27 @@ func recordHits(out *matrix.Retrieval, response adapters.SearchResponse) {
 	}
 }
 
-// ask embeds the query where the mode needs it, and searches.
-func (r *caseRun) ask(ctx context.Context, s search, out *matrix.Retrieval) (adapters.SearchResponse, error) {
-	req := adapters.SearchRequest{Mode: s.mode, Query: s.query, Limit: out.Depth, Filter: conditions(s.filter), Exact: s.exact, Only: s.only, IDsOnly: s.reach > 0}
+// searchFor makes the searches of a retrieval and records what they return.
+func (r *caseRun) searchFor(ctx context.Context, s search, out *matrix.Retrieval) error {
+	if len(s.queries) > 1 {
+		return r.searchAll(ctx, s, out)
+	}
+	response, err := r.ask(ctx, s, s.queries[0], out)
+	if err == nil {
+		recordHits(out, response)
+	}
+	return err
+}
+
+// ask embeds a query where the mode needs it, and searches.
+func (r *caseRun) ask(ctx context.Context, s search, query string, out *matrix.Retrieval) (adapters.SearchResponse, error) {
+	req := adapters.SearchRequest{Mode: s.mode, Query: query, Limit: out.Depth, Filter: conditions(s.filter), Exact: s.exact, Only: s.only, IDsOnly: s.reach > 0}
 	if s.threshold != nil {
 		t := s.threshold.Float()
 		req.Threshold = &t
 	}
 	if s.mode != matrix.ModeKeyword {
-		vector, model, err := r.queryVector(ctx, s)
+		vector, model, err := r.queryVector(ctx, s, query)
 		if err != nil {
 			return adapters.SearchResponse{}, err
 		}
@@ -184,8 +214,8 @@ func (r *caseRun) searchAsProduction(ctx context.Context, s search, req adapters
 }
 
 // queryVector embeds a query, once for all that search for it.
-func (r *caseRun) queryVector(ctx context.Context, s search) ([]float32, string, error) {
-	embedded, reused, err := r.embed(ctx, adapters.EmbedRequest{Texts: []string{s.query}, Purpose: adapters.ForQuery, Model: s.model, Prefix: s.prefix})
+func (r *caseRun) queryVector(ctx context.Context, s search, query string) ([]float32, string, error) {
+	embedded, reused, err := r.embed(ctx, adapters.EmbedRequest{Texts: []string{query}, Purpose: adapters.ForQuery, Model: s.model, Prefix: s.prefix})
 	if err != nil {
 		return nil, "", fmt.Errorf("embedding the query: %w", err)
 	}
@@ -277,7 +307,7 @@ func (r *caseRun) probes(ctx context.Context) error {
 			}
 			s.exact = true
 		case matrix.ProbeAsTyped:
-			s.query = r.c.Question()
+			s.queries = []string{r.c.Question()}
 		case matrix.ProbeKeyword:
 			s.mode = matrix.ModeKeyword
 		case matrix.ProbeDense:

@@ -47,6 +47,7 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 	var points []SweepPoint
 	for i := range l.Cases {
 		c := &l.Cases[i].Case
+		var rewritten *matrix.Observations
 		for _, point := range all {
 			e := l.Experiment
 			e.Judge = nil // its word changes no verdict
@@ -63,9 +64,12 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 			if err != nil {
 				return points, err
 			}
-			observations, err := at.observe(ctx, c, plan, discard{}, nil)
+			observations, err := at.observe(ctx, c, plan, discard{}, rewritten)
 			if err != nil {
 				return points, fmt.Errorf("case %q at k %d, budget %s: %w", c.ID, point.K, point.Budget, err)
+			}
+			if observations.Rewriting != nil && rewritten == nil { // one rewriting, so that the points differ in nothing else
+				rewritten = &matrix.Observations{Rewriting: observations.Rewriting, Store: matrix.StoreFacts{Embed: observations.Store.Embed}}
 			}
 			if _, point.Evaluation, err = at.evaluate(c, plan, observations); err != nil {
 				return points, err

@@ -53,6 +53,9 @@ func switches() []switched {
 		one("dense", "a lossy approximate search", "retrieve/approximate-miss", faults+"approximate=[fee]"),
 		one("flood", "a small cutoff", "retrieve/below-cutoff", "pipeline.search.k=1"),
 		one("dense", "a query template that pollutes", "retrieve/query-altered", "pipeline.query=served lunch at noon in the boat house for {{query}}"),
+		one("rewrite", "the rewriting loses a word", "retrieve/query-altered", generator+"rewrites={loses: [mooring, night]}"),
+		one("rewrite", "the rewriting gives nothing", "retrieve/query-altered", generator+"rewrites={loses: [what, is, the, mooring, fee, for, one, night]}"),
+		one("rewrite", "several queries crowd out the evidence", "retrieve/query-altered", generator+"rewrites={loses: [mooring, night], adds: [crane tonnes]}", "pipeline.rewrite.several=true"),
 		{name: "every word is asked for", file: "order", caseID: "two-facts", expected: "retrieve/vocabulary-miss", set: []string{"backends.store.keyword={operator: and}"}},
 
 		// Rights.
@@ -109,6 +112,9 @@ func switches() []switched {
 		one("keyword", "the provider fails", "environment", generator+"provider=[{error: permanent}]"),
 		one("keyword", "the provider blocks", "environment", generator+"provider=[{finish: content_filter}]"),
 		one("keyword", "the provider stops at length", "environment", generator+"provider=[{finish: length}]"),
+		one("rewrite", "the provider fails while it rewrites", "environment", generator+"provider=[{error: permanent, when: search query}]"),
+		one("rewrite", "the provider blocks the rewriting", "environment", generator+"provider=[{finish: content_filter, when: search query}]"),
+		one("rewrite", "the rewriting is cut off", "environment", "pipeline.rewrite.max_tokens=2"),
 		one("keyword", "the provider fails once and is asked again", "pass", generator+"provider=[{error: transient, times: 1, retry_after: 1ms}]"),
 
 		// Two defects in one case.

@@ -67,6 +67,8 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 	resp := adapters.GenerateResponse{ModelReported: g.set.Model, FinishReason: adapters.FinishStop, InputTokens: &p.tokens}
 	if rule != nil {
 		resp.FinishReason = rule.Finish // and no text, as of a model whose reasoning used the limit up
+	} else if query, asked := g.rewritten(messages, p.question); asked {
+		resp.Text, resp.FinishReason = limit(query, req)
 	} else {
 		resp.Text, resp.FinishReason = limit(g.answer(p, req), req)
 	}

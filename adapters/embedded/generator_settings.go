@@ -26,6 +26,7 @@ type generatorSettings struct {
 	IgnoresContext bool           `json:"ignores_context"`
 	Obeys          bool           `json:"obeys"`
 	Fixed          *string        `json:"fixed"`
+	Rewrites       *rewrites      `json:"rewrites"`
 	Cites          bool           `json:"cites"`
 	Refusal        string         `json:"refusal"`
 	Flip           *flip          `json:"flip"`
@@ -90,6 +91,9 @@ func readGeneratorSettings(data json.RawMessage) (generatorSettings, error) {
 	set := defaultGenerator()
 	if err := decodeSettings(data, &set); err != nil {
 		return set, err
+	}
+	if set.Rewrites != nil && set.Rewrites.When == "" {
+		set.Rewrites.When = "search query"
 	}
 	if set.Flip != nil && set.Flip.To == "" {
 		set.Flip.To = flipRefuse

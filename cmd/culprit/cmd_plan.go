@@ -211,6 +211,13 @@ func plannedOf(plans []*matrix.Plan) []*planned {
 			}
 			add(c.Cell, cell.on(c.Condition))
 		}
+		if p.Rewrite != nil {
+			about := "the generator writes what C, its probes and A search for"
+			if n := p.Rewrite.Searches; n > 1 {
+				about += fmt.Sprintf(": at most %d searches each", n)
+			}
+			add("rewrite", planned{name: "rewrite", repeats: 1, about: about})
+		}
 		for _, r := range p.Retrievals {
 			search := planned{name: string(r.Cell), repeats: 1, about: r.Change}
 			if r.Change == "" {

@@ -28,6 +28,7 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	for _, planned := range p.Cells {
 		ev.Cells = append(ev.Cells, x.cells[planned.Cell].result)
 	}
+	ev.Findings = append(ev.Findings, x.rewriteFindings()...)
 	ev.Summary, ev.Story = w.summary(), w.story()
 	ev.Judged = x.judged()
 	ev.Findings = append(ev.Findings, slices.Concat(x.answerFindings(), x.generatorFindings())...)

@@ -46,13 +46,15 @@ func Examine(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Obs
 	}
 	out := Examination{
 		Case: c.ID, Risk: c.Risk, Defects: w.defects, Checks: x.checks(), Retrieval: x.retrievalResult(), Missing: w.missing,
-		Findings: slices.Concat(w.movedPins(), w.staleIDs(), w.equivalents()),
+		Findings: slices.Concat(w.movedPins(), w.staleIDs(), w.equivalents(), x.rewriteFindings()),
 	}
 	if out.Defects == nil {
 		out.Defects = []Defect{}
 	}
 	if q := x.failedSearch(); q != nil {
 		out.Error = q.Kind + ": " + q.Message
+	} else if c, _ := x.retrieval(matrix.CellC); c == nil {
+		out.Error = x.notSearched()
 	}
 	// Whether a later boundary holds the gold is for a run to see.
 	out.Checks = slices.DeleteFunc(out.Checks, func(c Check) bool {

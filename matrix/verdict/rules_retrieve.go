@@ -41,10 +41,10 @@ func retrieveRules() []Rule {
 		})
 	}
 	return []Rule{
-		removed("query-altered", matrix.ProbeAsTyped, false, func(x *facts, _ *goldState) bool { return x.search.QueryEffective != x.search.Query },
+		rewritten(removed("query-altered", matrix.ProbeAsTyped, false, func(x *facts, _ *goldState) bool { return x.search.QueryEffective != x.search.Query },
 			"with the question as typed", "What is searched for is not what was asked: the query was rewritten on the way, and the rewriting loses the evidence.",
 			"the same search with the question as typed", "look at the query as the store received it; mend the rewriting or the composition",
-			"index and embedding work: the question as typed finds the evidence"),
+			"index and embedding work: the question as typed finds the evidence")),
 		removed("filtered-out", matrix.ProbeNoFilter, true, func(x *facts, _ *goldState) bool { return len(x.search.Filter) > 0 },
 			"without the filter", "The evidence would be found, but the filter removes it.",
 			"the same search without the filter", "compare the item's stored fields with the filter's values and types",

@@ -74,6 +74,7 @@ func (x *explained) question() {
 	if n := len(x.Case.Messages); n > 1 {
 		x.labelled("", fmt.Sprintf("(the last of %d messages)", n))
 	}
+	x.rewriting()
 	if len(x.Case.As) > 0 {
 		x.labelled("asked as", principal(x.Case.As))
 	}

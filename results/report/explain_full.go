@@ -11,6 +11,12 @@ import (
 
 // full ends the page with the texts that the rest of it cuts: what A packed, the prompts of A and B, and every different answer.
 func (x *explained) full() {
+	if w := x.Observations.Rewriting; w != nil {
+		for _, m := range w.Prompt {
+			x.text("prompt of the rewriting, "+fit(m.Role, 16), m.Text)
+		}
+		x.text("answer of the rewriting", w.Answer)
+	}
 	if a, _ := x.firstTrial(matrix.CellA); a != nil {
 		for i := range a.Packed {
 			k := &a.Packed[i]

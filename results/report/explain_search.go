@@ -46,9 +46,7 @@ func (x *explained) search() {
 		head += ", exact"
 	}
 	x.line("  " + fit(head, x.width-4))
-	if r.QueryEffective != r.Query {
-		x.labelled("  asked for", r.QueryEffective)
-	}
+	x.searchedFor(r)
 	if len(r.Filter) > 0 {
 		x.labelled("  filter", filterText(r.Filter))
 	}
