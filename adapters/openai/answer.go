@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/wire"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 // answer is what is read of a chat completion. The library's types refuse a whole answer, which was paid for, where a field that
@@ -56,30 +56,30 @@ func readAnswer(body []byte) (answer, bool) {
 }
 
 // response turns an answer into the contract's form.
-func (g *generator) response(x *wire.Exchange, a *answer, asked *chat) adapters.GenerateResponse {
+func (g *generator) response(x *modelapi.Exchange, a *answer, asked *chat) adapters.GenerateResponse {
 	first := a.Choices[0]
 	out := adapters.GenerateResponse{
-		Text: content(first.Message.Content), Refusal: content(first.Message.Refusal), FinishReason: finishReason(wire.Words(first.FinishReason)),
-		ModelReported: wire.Words(a.Model), SystemFingerprint: wire.Words(a.Fingerprint), RequestID: requestID(x.Header), WireTime: x.Took,
-		Notes: asked.notes, Quota: wire.Quota(x.Header), Metadata: map[string]string{},
+		Text: content(first.Message.Content), Refusal: content(first.Message.Refusal), FinishReason: finishReason(modelapi.Words(first.FinishReason)),
+		ModelReported: modelapi.Words(a.Model), SystemFingerprint: modelapi.Words(a.Fingerprint), RequestID: requestID(x.Header), WireTime: x.Took,
+		Notes: asked.notes, Quota: modelapi.Quota(x.Header), Metadata: map[string]string{},
 	}
 	if out.Text == "" {
 		out.Text = out.Refusal
 	}
 	for name, value := range map[string]json.RawMessage{"response_id": a.ID, "provider": a.Provider, "service_tier": a.ServiceTier, "created": a.Created} {
-		if text := wire.Words(value); text != "" {
+		if text := modelapi.Words(value); text != "" {
 			out.Metadata[name] = text
 		}
 	}
 	if out.RequestID == "" {
-		out.RequestID = wire.Words(a.ID)
+		out.RequestID = modelapi.Words(a.ID)
 	}
 	var u usage
 	if json.Unmarshal(a.Usage, &u) == nil {
-		out.InputTokens, out.OutputTokens = wire.Tokens(u.Prompt), wire.Tokens(u.Completion)
-		out.CachedInputTokens, out.ReasoningTokens = wire.Tokens(u.PromptOf.Cached), wire.Tokens(u.CompletionOf.Reasoning)
+		out.InputTokens, out.OutputTokens = modelapi.Tokens(u.Prompt), modelapi.Tokens(u.Completion)
+		out.CachedInputTokens, out.ReasoningTokens = modelapi.Tokens(u.PromptOf.Cached), modelapi.Tokens(u.CompletionOf.Reasoning)
 		if out.CachedInputTokens == nil {
-			out.CachedInputTokens = wire.Tokens(u.CacheHit)
+			out.CachedInputTokens = modelapi.Tokens(u.CacheHit)
 		}
 		if out.InputTokens != nil && *out.InputTokens == 0 { // no prompt is empty: some servers count nothing, and say so with 0
 			out.InputTokens = nil

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 	"github.com/culprit-rag/culprit/adapters/openai/openaitest"
-	"github.com/culprit-rag/culprit/adapters/wire"
 )
 
 func count(n int) *int { return &n }
@@ -171,9 +171,9 @@ func FuzzAnswers(f *testing.F) {
 		if status < 200 || status > 599 {
 			t.Skip()
 		}
-		c := &client{Client: wire.Bare(&to, key)}
+		c := &client{Client: modelapi.Bare(&to, key)}
 		g := &generator{client: c, set: set}
-		x := &wire.Exchange{Status: status, Answer: body}
+		x := &modelapi.Exchange{Status: status, Answer: body}
 		if a, ok := readAnswer(body); ok {
 			if resp := g.response(x, &a, &chat{}); resp.Text != strings.ToValidUTF8(resp.Text, "") {
 				t.Errorf("the text %q is no UTF-8", resp.Text)
@@ -186,7 +186,7 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("%q: kind %q, %q", body, e.Kind, text)
 			}
 		}
-		said := wire.ReadComplaint(body)
+		said := modelapi.ReadComplaint(body)
 		about(&said, []parameter{temperature, stop, schemaForm, maxTokens})
 	})
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/wire"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 // client is the connection of one backend.
 type client struct {
-	*wire.Client
+	*modelapi.Client
 	api *openai.Client
 }
 
@@ -25,7 +25,7 @@ const (
 // connect makes a client. It makes no call.
 func connect(set *connection, cfg adapters.Config) (*client, error) {
 	to := set.server()
-	c, err := wire.Connect(&to, cfg)
+	c, err := modelapi.Connect(&to, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -43,12 +43,12 @@ func connect(set *connection, cfg adapters.Config) (*client, error) {
 }
 
 // server is whom a client asks.
-func (c *connection) server() wire.Server {
+func (c *connection) server() modelapi.Server {
 	asked := fmt.Sprintf("backends.%s.model %q", c.role, c.Model)
 	if c.Azure != nil {
 		asked = fmt.Sprintf("backends.%s.azure.deployment %q", c.role, c.Azure.Deployment)
 	}
-	return wire.Server{
+	return modelapi.Server{
 		Settings: c.Settings, Adapter: Name, Role: c.role, URL: c.BaseURL, URLField: "base_url", Asked: asked,
 		TooLong: "the prompt and max_tokens are",
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/wire"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 type embedder struct {
@@ -114,7 +114,7 @@ func (e *embedder) batch(ctx context.Context, op string, texts []string, model s
 	if model == e.set.Model { // how many another model has is its own affair
 		ask.Dimensions = e.set.Dimensions
 	}
-	x := &wire.Exchange{Limit: vectorLimit}
+	x := &modelapi.Exchange{Limit: vectorLimit}
 	resp, err := e.api.CreateEmbeddings(x.With(ctx), ask)
 	var otherType *json.UnmarshalTypeError
 	if errors.As(err, &otherType) { // it came in the other encoding, and was paid for
@@ -152,7 +152,7 @@ func (e *embedder) batch(ctx context.Context, op string, texts []string, model s
 	if got := len(vectors[0]); ask.Dimensions != 0 && got != ask.Dimensions {
 		note(out, fmt.Sprintf("%d dimensions were asked for, and the vectors have %d", ask.Dimensions, got))
 	}
-	out.ModelReported, out.Quota = e.WithoutKeys(string(resp.Model)), wire.Quota(x.Header)
+	out.ModelReported, out.Quota = e.WithoutKeys(string(resp.Model)), modelapi.Quota(x.Header)
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/wire"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 type generator struct {
@@ -54,7 +54,7 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 	defer leave()
 	for tries := 1; ; tries++ {
 		asked := newChat(&g.set, g.parameters, req)
-		x := &wire.Exchange{Limit: answerLimit}
+		x := &modelapi.Exchange{Limit: answerLimit}
 		if x.Body, err = json.Marshal(asked.body); err != nil {
 			return none, invalid(op, "the request cannot be written: %w", err)
 		}
@@ -66,10 +66,10 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 			}
 		}
 		if x.Whole() && (x.Status == http.StatusBadRequest || x.Status == http.StatusUnprocessableEntity) {
-			said := wire.ReadComplaint(x.Answer)
+			said := modelapi.ReadComplaint(x.Answer)
 			if said.Filtered() {
 				blocked := adapters.GenerateResponse{
-					FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.Header), WireTime: x.Took, Quota: wire.Quota(x.Header),
+					FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.Header), WireTime: x.Took, Quota: modelapi.Quota(x.Header),
 					Notes: append(asked.notes, "the provider's filter refused the prompt: "+g.Short(said.Message)),
 				}
 				g.hide(&blocked)

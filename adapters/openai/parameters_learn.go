@@ -3,17 +3,17 @@ package openai
 import (
 	"strings"
 
-	"github.com/culprit-rag/culprit/adapters/wire"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 // refuses reports whether the server says that it does not take something that was sent.
-func refuses(c *wire.Complaint) bool {
+func refuses(c *modelapi.Complaint) bool {
 	return c.Has("unsupported", "not supported", "does not support", "unknown parameter", "unrecogni", "unknown field", "not permitted",
 		"extra_forbidden", "extra inputs", "unexpected keyword", "invalid parameter", "not allowed")
 }
 
 // about returns which of the sent parameters a refusal is about: by the field for it, else the one that is named first.
-func about(c *wire.Complaint, sent []parameter) (parameter, bool) {
+func about(c *modelapi.Complaint, sent []parameter) (parameter, bool) {
 	best, at := parameter(""), len(c.Message)
 	for _, name := range sent {
 		names := []string{string(name)}
@@ -52,7 +52,7 @@ func mention(text, name string) int {
 
 // learn looks at a refused call for the one parameter that it is about, and leaves that out from now on. It reports whether another
 // call would differ: not where the settings say that the server takes it.
-func (p *parameters) learn(said *wire.Complaint, sent []parameter, text string) bool {
+func (p *parameters) learn(said *modelapi.Complaint, sent []parameter, text string) bool {
 	if !refuses(said) {
 		return false
 	}

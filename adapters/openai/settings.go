@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/culprit-rag/culprit/adapters/wire"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 
 // connection are the settings that both roles have.
 type connection struct {
-	wire.Settings
+	modelapi.Settings
 	BaseURL string         `json:"base_url"`
 	Org     string         `json:"organization"` //nolint:misspell // OpenAI spells it so
 	Azure   *azureSettings `json:"azure"`

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/wire"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 // answer is what is read of an answer, in Cohere's shape or as TEI's bare list of results.
@@ -60,7 +60,7 @@ func (a *answer) results(documents, base int) ([]adapters.RerankResult, error) {
 	out := make([]adapters.RerankResult, 0, len(a.Results))
 	seen := make([]bool, documents)
 	for n, item := range a.Results {
-		index := wire.Tokens(item.Index)
+		index := modelapi.Tokens(item.Index)
 		switch {
 		case index == nil:
 			return nil, fmt.Errorf("result %d has the index %s, which is none", n+1, shown(item.Index))
@@ -95,7 +95,7 @@ func shown(raw json.RawMessage) string {
 // tokens are those that the model read; nil where that is not told. None at all is not believed.
 func (a *answer) tokens() *int {
 	for _, told := range []json.RawMessage{a.Usage.Prompt, a.Usage.Total, a.Meta.Tokens.Input} {
-		if n := wire.Tokens(told); n != nil && *n > 0 {
+		if n := modelapi.Tokens(told); n != nil && *n > 0 {
 			return n
 		}
 	}
@@ -105,7 +105,7 @@ func (a *answer) tokens() *int {
 // warnings are what the server says beside the results, and whether one of them is about texts that were cut.
 func (a *answer) warnings() (all []string, cut bool) {
 	for _, raw := range a.Meta.Warnings {
-		w := wire.Words(raw)
+		w := modelapi.Words(raw)
 		if w == "" {
 			continue
 		}

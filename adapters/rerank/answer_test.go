@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 	"github.com/culprit-rag/culprit/adapters/openai/openaitest"
-	"github.com/culprit-rag/culprit/adapters/wire"
 )
 
 func otherModel(name string) string {
@@ -145,7 +145,7 @@ func FuzzAnswers(f *testing.F) {
 func checkAnswer(t *testing.T, set *settings, status int, body []byte) {
 	t.Helper()
 	to := set.server()
-	r := &reranker{Client: wire.Bare(&to, sentinel), set: *set}
+	r := &reranker{Client: modelapi.Bare(&to, sentinel), set: *set}
 	a, err := readAnswer(body)
 	if err == nil {
 		if resp, err := r.response(&a, shapeVLLM, 2, 10); err == nil {
@@ -159,7 +159,7 @@ func checkAnswer(t *testing.T, set *settings, status int, body []byte) {
 		}
 	}
 	for _, body := range [][]byte{body, []byte(string(body) + sentinel)} {
-		x := &wire.Exchange{Status: status, Answer: body}
+		x := &modelapi.Exchange{Status: status, Answer: body}
 		wantsTexts(x)
 		e := r.refused(t.Context(), "rerank", x, err, shapeTEI, 2)
 		if text := e.Error(); e.Kind == "" || strings.Contains(text, sentinel) || len(text) > 2000 {

@@ -112,7 +112,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := f.Connections(); n > 4 {
+	if n := f.Connections(); n > 8 { // a call that finds none free dials, and may get one that was given back meanwhile
 		t.Errorf("%d connections for 100 calls", n)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 
 	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/wire"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 // answerLimit is what is read of one answer; some servers send every document back in it.
 const answerLimit = 64 << 20
 
 type reranker struct {
-	*wire.Client
+	*modelapi.Client
 	set   settings
 	isTEI atomic.Bool // with shape auto: the server has answered a call in TEI's shape
 }
@@ -29,7 +29,7 @@ func open(_ context.Context, cfg adapters.Config) (adapters.Reranker, error) {
 		return nil, adapters.NewError(Name, op, adapters.KindInvalid, err)
 	}
 	to := set.server()
-	c, err := wire.Connect(&to, cfg)
+	c, err := modelapi.Connect(&to, cfg)
 	if err != nil {
 		return nil, adapters.NewError(Name, op, adapters.KindInvalid, err)
 	}
@@ -37,8 +37,8 @@ func open(_ context.Context, cfg adapters.Config) (adapters.Reranker, error) {
 }
 
 // server is whom the client asks.
-func (s *settings) server() wire.Server {
-	return wire.Server{
+func (s *settings) server() modelapi.Server {
+	return modelapi.Server{
 		Settings: s.Settings, Adapter: Name, Role: role, URL: s.URL, URLField: "url",
 		Asked: fmt.Sprintf("backends.%s.model %q", role, s.Model), TooLong: "the query with a document is",
 	}
@@ -118,7 +118,7 @@ func (r *reranker) call(ctx context.Context, op, query string, documents []strin
 }
 
 // wantsTexts reports whether a refusal is about the field of TEI's, which was not sent.
-func wantsTexts(x *wire.Exchange) bool {
+func wantsTexts(x *modelapi.Exchange) bool {
 	if x.Status != http.StatusBadRequest && x.Status != http.StatusUnprocessableEntity {
 		return false
 	}
@@ -131,10 +131,10 @@ func wantsTexts(x *wire.Exchange) bool {
 }
 
 // ask makes one call about documents of which the first is number base to the caller.
-func (r *reranker) ask(ctx context.Context, op, shape, query string, documents []string, base int) (adapters.RerankResponse, *wire.Exchange, error) {
+func (r *reranker) ask(ctx context.Context, op, shape, query string, documents []string, base int) (adapters.RerankResponse, *modelapi.Exchange, error) {
 	var none adapters.RerankResponse
 	body, err := r.set.body(shape, query, documents)
-	x := &wire.Exchange{Body: body, Limit: answerLimit}
+	x := &modelapi.Exchange{Body: body, Limit: answerLimit}
 	if err != nil {
 		return none, x, adapters.NewError(Name, op, adapters.KindInvalid, fmt.Errorf("the request cannot be written: %w", err))
 	}
@@ -150,7 +150,7 @@ func (r *reranker) ask(ctx context.Context, op, shape, query string, documents [
 	if err != nil {
 		return none, x, r.Says(op, adapters.KindPermanent, "%s", r.Short(err.Error()))
 	}
-	resp.Quota = wire.Quota(x.Header)
+	resp.Quota = modelapi.Quota(x.Header)
 	return resp, x, nil
 }
 
@@ -160,7 +160,7 @@ func (r *reranker) response(a *answer, shape string, documents, base int) (adapt
 	if err != nil {
 		return adapters.RerankResponse{}, err
 	}
-	out := adapters.RerankResponse{Results: results, ModelReported: r.WithoutKeys(wire.Words(a.Model)), InputTokens: a.tokens()}
+	out := adapters.RerankResponse{Results: results, ModelReported: r.WithoutKeys(modelapi.Words(a.Model)), InputTokens: a.tokens()}
 	if m := out.ModelReported; m != "" && m != r.set.Model {
 		out.Notes = append(out.Notes, fmt.Sprintf("the server says that the model %q answered, and %q was asked for", r.Short(m), r.set.Model))
 	}
@@ -180,13 +180,13 @@ func (r *reranker) response(a *answer, shape string, documents, base int) (adapt
 }
 
 // refused makes an error of an answer that is none, with the setting that may help.
-func (r *reranker) refused(ctx context.Context, op string, x *wire.Exchange, err error, shape string, documents int) *adapters.Error {
+func (r *reranker) refused(ctx context.Context, op string, x *modelapi.Exchange, err error, shape string, documents int) *adapters.Error {
 	if success := x.Whole() && x.Status < http.StatusMultipleChoices; success && err != nil && (bytes.Contains(x.Answer, []byte("NaN")) || bytes.Contains(x.Answer, []byte("Infinity"))) {
 		return r.Says(op, adapters.KindPermanent, "%d %s, and a score is NaN or infinite: %q", x.Status, http.StatusText(x.Status), r.Short(string(x.Answer)))
 	}
 	e := r.Failed(ctx, op, x, err)
 	advice := ""
-	switch said := wire.ReadComplaint(x.Answer); {
+	switch said := modelapi.ReadComplaint(x.Answer); {
 	case e.Kind == adapters.KindTooLong && shape == shapeTEI:
 		advice = "with backends.reranker.truncate: true the server reads the beginning"
 	case e.Kind == adapters.KindTooLong && shape == shapeVLLM:

@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/culprit-rag/culprit/adapters/wire"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 // The shapes of requests. Answers are told apart by themselves.
@@ -31,7 +31,7 @@ const role = "reranker"
 
 // settings are described in reranker.schema.json.
 type settings struct {
-	wire.Settings
+	modelapi.Settings
 	URL       string `json:"url"`
 	Shape     string `json:"shape"`
 	Batch     int    `json:"batch"`
@@ -65,17 +65,17 @@ func (s *settings) check() error {
 	}
 	switch path := strings.TrimSuffix(u.Path, "/"); {
 	case path == "" || strings.HasSuffix(path, "/v1") || strings.HasSuffix(path, "/v2"):
-		return fmt.Errorf("%s names no endpoint: give %s", wire.Setting(role, "url"), want)
+		return fmt.Errorf("%s names no endpoint: give %s", modelapi.Setting(role, "url"), want)
 	case s.Shape != shapeAuto && s.Shape != shapeCohere && s.Shape != shapeJina && s.Shape != shapeTEI && s.Shape != shapeVLLM:
-		return fmt.Errorf("%s is %q: it is auto, cohere, jina, tei or vllm", wire.Setting(role, "shape"), s.Shape)
+		return fmt.Errorf("%s is %q: it is auto, cohere, jina, tei or vllm", modelapi.Setting(role, "shape"), s.Shape)
 	case s.Batch < 0 || s.Batch > largestBatch:
-		return fmt.Errorf("%s is %d: it is from 1 to %d, or 0 for what the shape says", wire.Setting(role, "batch"), s.Batch, largestBatch)
+		return fmt.Errorf("%s is %d: it is from 1 to %d, or 0 for what the shape says", modelapi.Setting(role, "batch"), s.Batch, largestBatch)
 	case s.MaxTokens < 0:
-		return fmt.Errorf("%s is %d: it is from 1, or 0 for what the server does by itself", wire.Setting(role, "max_tokens"), s.MaxTokens)
+		return fmt.Errorf("%s is %d: it is from 1, or 0 for what the server does by itself", modelapi.Setting(role, "max_tokens"), s.MaxTokens)
 	case s.MaxTokens > 0 && s.Shape != shapeCohere && s.Shape != shapeVLLM:
-		return errors.New(wire.Setting(role, "max_tokens") + " goes with shape: cohere or shape: vllm, which have a parameter for it")
+		return errors.New(modelapi.Setting(role, "max_tokens") + " goes with shape: cohere or shape: vllm, which have a parameter for it")
 	case (s.Truncate != nil || s.RawScores != nil) && s.Shape != shapeTEI:
-		return errors.New(wire.Setting(role, "truncate") + " and raw_scores go with shape: tei, which has parameters for them")
+		return errors.New(modelapi.Setting(role, "truncate") + " and raw_scores go with shape: tei, which has parameters for them")
 	}
 	return s.CheckHeaders(role)
 }

@@ -1,9 +1,9 @@
-// Package wire asks models' servers by JSON over HTTP, for the adapters of such servers: the settings that they share, a client that
+// Package modelapi asks models' servers by JSON over HTTP, for the adapters of such servers: the settings that they share, a client that
 // keeps connections and keys to itself, and what an answer that is none is called.
 //
 // Start from [Connect]. A call is an [Exchange]: it holds what was sent and all of what came back, and [Client.Failed] makes of it an
 // error of the right kind, one line long, which names the setting that it is about and never a key.
-package wire
+package modelapi
 
 import (
 	"context"
