@@ -339,7 +339,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		}
 		calls.Wait()
 	}
-	if got := f.Connections(); got > atOnce {
+	if got := f.Connections(); got > 2*atOnce { // one that is just coming back to the pool may be missed by the next call
 		t.Errorf("%d connections for %d calls, %d at once", got, atOnce*rounds, atOnce)
 	}
 }
