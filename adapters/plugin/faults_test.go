@@ -86,7 +86,7 @@ func TestAPluginThatCannotBeStarted(t *testing.T) {
 		"another version":       {"raw", setting("args", []string{"plugin:raw", "7"}), adapters.KindUnsupported, []string{"another version", "Plugin version: 7", "than 1"}},
 		"a false version":       {"raw", setting("args", []string{"plugin:raw", "no"}), adapters.KindPermanent, []string{"cannot be used"}},
 		"no certificate":        {"raw", setting("mtls", "on"), adapters.KindPermanent, []string{"mtls", "auto"}},
-		"hangs in open":         {"rig", func(m map[string]any) { soon(m); m["settings"] = map[string]any{"open": "hang"} }, adapters.KindTimeout, []string{"does not open within start_timeout", "waiting for a lock"}},
+		"hangs in open":         {"rig", func(m map[string]any) { m["start_timeout"] = "10s"; m["settings"] = map[string]any{"open": "hang"} }, adapters.KindTimeout, []string{"does not open within start_timeout", "waiting for a lock"}},
 		"crashes in open":       {"rig", setting("settings", map[string]any{"open": "crash"}), adapters.KindTransient, []string{"panic: no index"}},
 		"refuses":               {"rig", setting("settings", map[string]any{"open": "refuse"}), adapters.KindUnauthorised, []string{"the key is not accepted"}},
 		"wrong settings": {

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +26,7 @@ type process struct {
 	done chan struct{} // closed when the process has ended and was waited for
 	end  error         // why, once done is closed
 
-	mu     sync.Mutex // keeps a signal from a process that was waited for, whose number may be another's
+	mu     sync.Mutex // keeps a signal from a process that is being started, or was waited for, whose number may be another's
 	killed bool       // by us
 }
 
@@ -45,6 +46,12 @@ func newProcess(program string, args, env []string, dir string) *process {
 
 // Start runs the program.
 func (p *process) Start(context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.killed {
+		p.line.close()
+		return errors.New("it was given up before it was started")
+	}
 	if err := p.cmd.Start(); err != nil {
 		p.line.close()
 		return err
@@ -76,8 +83,10 @@ func (p *process) Kill(context.Context) error {
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.ended() && p.cmd.Process != nil {
-		p.killed = true
+	if p.ended() {
+		return
+	}
+	if p.killed = true; p.cmd.Process != nil {
 		killGroup(p.cmd)
 	}
 }

@@ -168,9 +168,9 @@ func (s *session) refused(ctx context.Context, program string, err error, redact
 	fault, _ := s.proc.line.wrong()
 	text := err.Error()
 	switch started := s.proc.cmd.Process != nil; {
-	case !started && errors.Is(err, os.ErrPermission):
+	case !started && ctx.Err() == nil && errors.Is(err, os.ErrPermission):
 		return invalid(op, "path: the file %q is not executable: run chmod +x on it, or name its interpreter as path and the file in args", program)
-	case !started:
+	case !started && ctx.Err() == nil:
 		return invalid(op, "path: %q cannot be run: it is no program for this system, or its interpreter is missing: %w", program, err)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return fail(op, adapters.KindCanceled, fmt.Errorf("starting the plugin %q: %w", program, ctx.Err()))
