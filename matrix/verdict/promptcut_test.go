@@ -15,6 +15,7 @@ func TestPromptCutByTheServer(t *testing.T) {
 		name            string
 		a, b, closed    count
 		cachedA, repeat int // of A: tokens from a cache that the count leaves out; what a second repeat reports
+		reordered       bool // A's items pass in another order
 		want            bool
 	}{
 		{name: "the same tokenizer", a: count{400, 400}, b: count{80, 80}, closed: count{40, 40}},
@@ -29,6 +30,9 @@ func TestPromptCutByTheServer(t *testing.T) {
 		{name: "a cut of which B is not free", a: count{400, 64}, b: count{80, 64}, closed: count{40, 60}, want: true},
 		{name: "a cut, without a closed book", a: count{400, 100}, b: count{80, 104}, want: true},
 		{name: "a cut to less than half, without a closed book, is not shown", a: count{400, 120}, b: count{80, 104}},
+		{name: "a cut of a third that takes the gold away in one place alone", a: count{400, 250}, b: count{80, 84}, closed: count{40, 44}, reordered: true, want: true},
+		{name: "the same shortfall with any order is a text that is read so", a: count{400, 250}, b: count{80, 84}, closed: count{40, 44}},
+		{name: "an order that matters, and a text that is read a little otherwise", a: count{400, 340}, b: count{80, 84}, closed: count{40, 44}, reordered: true},
 		{name: "A is no longer than B", a: count{84, 60}, b: count{80, 84}, closed: count{40, 44}},
 		{name: "what was cached is left out of the count and told", a: count{400, 12}, b: count{80, 84}, closed: count{40, 44}, cachedA: 396},
 		{name: "what was cached is left out of a later repeat", a: count{400, 404}, b: count{80, 84}, closed: count{40, 44}, repeat: 5},
@@ -61,6 +65,12 @@ func TestPromptCutByTheServer(t *testing.T) {
 			report(&closed, test.closed)
 			o.Trials = append(o.Trials, closed)
 			p.Cells = append(p.Cells, matrix.PlannedCell{Cell: closed.Cell, Base: matrix.CellA, Repeats: 1, Change: "the context is empty"})
+			if test.reordered {
+				last := o.Trials[0]
+				last.CallKey, last.Cell, last.Answer = "last", "D/gold-last", matrix.NewText("It is forty crowns.")
+				o.Trials = append(o.Trials, last)
+				p.Cells = append(p.Cells, matrix.PlannedCell{Cell: last.Cell, Base: matrix.CellA, Repeats: 1, Change: "the gold is moved to the end"})
+			}
 			ev := evaluated(t, e, c, p, o)
 			got := slices.ContainsFunc(ev.Defects, func(d Defect) bool { return d.Name() == "prompt/truncated-by-server" })
 			if got != test.want {

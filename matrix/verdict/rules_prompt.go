@@ -92,7 +92,7 @@ func promptRules() []Rule {
 		Rule{
 			Stage: StagePrompt, Label: "truncated-by-server", grade: Shown, Needs: "the prompt tokens that the server reports",
 			Says:     "The server silently cut the prompt: it read fewer tokens than were sent.",
-			Decides:  "how many tokens more the server reports for A than for the shorter B: none, or for the same local count less than half as many as for the gold in B. A count or a ratio alone shows nothing, since its tokenizer is another and its template adds tokens",
+			Decides:  "how many tokens more the server reports for A than for the shorter B: none, or for the same local count less than half as many as for the gold in B; less than 3 in 5, where A's items in another order pass. A count or a ratio alone shows nothing, since its tokenizer is another and its template adds tokens",
 			TryFirst: "raise the server's context length, or send less context",
 			Wasted:   "prompt wording: the model never read all of it",
 			once:     truncatedByServer,
@@ -144,20 +144,36 @@ func truncatedByServer(x *facts) finding {
 		if reported <= r {
 			return yes(strings.Replace(says, fmt.Sprintf("%d more", reported-r), "no more", 1))
 		}
-		// A tokenizer reads another text of the case half as densely at the worst: by how it reads the gold, a cut is what is left.
+		// A tokenizer reads another text of the case half as densely at the worst: by how it reads the gold, a cut is what is left. A
+		// smaller cut is told from a text that is read so by what it does: it takes the gold away in one place, and leaves it in another.
 		bare, bareLocal, ok := tokens(x.cells["D/"+matrix.ClosedBook])
 		if shorter != matrix.CellB || !ok || l-bareLocal < leastGrowth || r <= bare {
 			continue
 		}
-		if read, grown := int64(reported-r), int64(local-l); 2*read*int64(l-bareLocal) < int64(r-bare)*grown {
-			return yes(says, fmt.Sprintf("the gold itself is %d tokens by local count, and the server reports %d for it", l-bareLocal, r-bare))
+		evidence := []string{says, fmt.Sprintf("the gold itself is %d tokens by local count, and the server reports %d for it", l-bareLocal, r-bare)}
+		read, whole := int64(reported-r)*int64(l-bareLocal), int64(local-l)*int64(r-bare) // at the rate at which the gold is read
+		if 2*read < whole {
+			return yes(evidence...)
+		}
+		if other := x.passesInOrder(); 5*read < 3*whole && other != "" {
+			return yes(append(evidence, fmt.Sprintf("the same items in another order pass (%s)", other))...)
 		}
 	}
 	return no
 }
 
+// passesInOrder names a cell that passes with A's items in another order, "" where none does.
+func (x *facts) passesInOrder() matrix.CellID {
+	for _, v := range x.variants(matrix.GoldFirst, matrix.GoldLast, matrix.ContextReversed) {
+		if v.passes() {
+			return v.result.Cell
+		}
+	}
+	return ""
+}
+
 // leastGrowth is how many tokens one prompt must be longer than another by local count, so that no server may read both as equally long.
-const leastGrowth = 8
+const leastGrowth = 5
 
 // sentWithGold returns the failing cell whose prompt was sent with all of the gold: A, else B; nil where there is none.
 func (x *facts) sentWithGold() *cellFacts {
