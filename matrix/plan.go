@@ -266,7 +266,7 @@ func expandSearches(e *Experiment, c *Case) []PlannedSearch {
 	}
 	vectors := s.Mode == ModeDense || s.Mode == ModeHybrid
 	probe(ProbeDeclared, e.Backends.Pipeline != nil, "the declared search is made in the store, beside the service")
-	probe(ProbeAsTyped, e.Pipeline.Query != "" || e.Pipeline.Rewrite != nil, "the question as typed is searched for")
+	probe(ProbeAsTyped, e.Pipeline.Query != "" || e.Pipeline.Rewrite != nil || e.Backends.Pipeline != nil, "the question as typed is searched for")
 	probe(ProbeNoFilter, len(s.Filter) > 0, "the filter is removed")
 	probe(ProbeNoThreshold, s.Threshold != nil, "the threshold is removed")
 	// Fused scores depend on how many items each arm or search ranked, so that they place nothing beyond it.

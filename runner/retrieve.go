@@ -307,6 +307,9 @@ func (r *caseRun) probes(ctx context.Context) error {
 			}
 			s.exact = true
 		case matrix.ProbeAsTyped:
+			if c := &r.obs.Retrievals[0]; c.By != "" && c.QueryEffective == r.c.Question() {
+				continue // the service searches for it already
+			}
 			s.queries = []string{r.c.Question()}
 		case matrix.ProbeKeyword:
 			s.mode = matrix.ModeKeyword

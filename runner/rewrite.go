@@ -85,9 +85,11 @@ func recordRewriting(out *matrix.Rewriting, response adapters.GenerateResponse, 
 	}
 }
 
-// queries is what production searches for: none where its rewriting gave none.
+// queries is what production searches for, none where its rewriting gave none. A service tells it behind its own search.
 func (r *caseRun) queries() []string {
 	switch {
+	case len(r.obs.Retrievals) > 0 && r.obs.Retrievals[0].By != "":
+		return []string{r.obs.Retrievals[0].QueryEffective}
 	case r.queryTemplate != nil:
 		return []string{r.queryTemplate.RenderQuery(r.c)}
 	case r.obs.Rewriting == nil:

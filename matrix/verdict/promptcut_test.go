@@ -14,7 +14,7 @@ func TestPromptCutByTheServer(t *testing.T) {
 	for _, test := range []struct {
 		name            string
 		a, b, closed    count
-		cachedA, repeat int // of A: tokens from a cache that the count leaves out; what a second repeat reports
+		cachedA, repeat int  // of A: tokens from a cache that the count leaves out; what a second repeat reports
 		reordered       bool // A's items pass in another order
 		want            bool
 	}{

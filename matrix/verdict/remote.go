@@ -23,6 +23,16 @@ func (x *facts) promptUnseen() bool {
 	return x.cells[matrix.CellB].some(assumed)
 }
 
+// otherSearch reports whether a service passed on something else than the declared search does in the store, for the same query: then
+// what the declared search does, to its full depth or with one thing removed, says nothing of the service's.
+func (x *facts) otherSearch() bool {
+	if x.search.By == "" {
+		return false
+	}
+	declared, _ := x.retrieval(matrix.ProbeDeclared)
+	return declared == nil || !slices.EqualFunc(declared.PassedOn(), x.search.PassedOn(), func(a, b matrix.Hit) bool { return a.ID == b.ID })
+}
+
 // notProduction says which parts of the case were made otherwise than by the user's own service, where production is one.
 func (x *facts) notProduction() []string {
 	if x.e.Backends.Pipeline == nil {

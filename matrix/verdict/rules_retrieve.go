@@ -13,8 +13,11 @@ func retrieveRules() []Rule {
 		return Rule{
 			Stage: StageRetrieve, Label: label, grade: Shown, Needs: "the full ranking of C", Says: says, Decides: decides, TryFirst: first, Wasted: wasted,
 			gold: func(x *facts, g *goldState) finding {
-				if g.lost != lostInSearch {
+				switch {
+				case g.lost != lostInSearch:
 					return no
+				case g.place.BySpan == 0 && x.otherSearch():
+					return unknown("the service's own search to its full depth: it is not the one that pipeline.search declares, which the probes would change")
 				}
 				return fires(x, g)
 			},
