@@ -6,11 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/embedded"
-	"github.com/culprit-rag/culprit/adapters/openai"
 	"github.com/culprit-rag/culprit/adapters/openai/openaitest"
-	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 )
 
@@ -19,10 +15,6 @@ import (
 func TestJudgeOnARealModel(t *testing.T) {
 	t.Parallel()
 	server := openaitest.StartGenerator(t)
-	registry, err := adapters.NewRegistry(embedded.Factory(), openai.Factory())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, test := range []struct{ name, structured, asked string }{
 		{"held to a JSON Schema", "json_schema", "faithfulness: true, answer_relevancy: {questions: 2}, max_tokens: 80"},
 		{"asked by the prompt alone", "none", "max_tokens: 40"},
@@ -53,11 +45,7 @@ cases:
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			loaded, err := experiments.Load(file, experiments.Options{Schemas: registry.Schemas()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := runWith(t, loaded, registry)["c"]
+			b := run(t, load(t, file, change{}))["c"]
 			kinds := map[matrix.JudgementKind]int{}
 			for _, j := range b.Observations.Judgements {
 				kinds[j.Kind]++

@@ -7,11 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/embedded"
-	"github.com/culprit-rag/culprit/adapters/openai"
 	"github.com/culprit-rag/culprit/adapters/openai/openaitest"
-	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 )
 
@@ -20,10 +16,6 @@ import (
 func TestRewritingByARealModel(t *testing.T) {
 	t.Parallel()
 	server := openaitest.StartGenerator(t)
-	registry, err := adapters.NewRegistry(embedded.Factory(), openai.Factory())
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, test := range []struct {
 		name, settings string
 		rewrite        matrix.Rewrite
@@ -57,11 +49,7 @@ cases:
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			loaded, err := experiments.Load(file, experiments.Options{Schemas: registry.Schemas()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := runWith(t, loaded, registry)["c"]
+			b := run(t, load(t, file, change{}))["c"]
 			consistent(t, b.Evaluation)
 			w, c := b.Observations.Rewriting, b.Observations.Retrievals[0]
 			if w.ModelReported != server.Model || w.Usage.InputTokens == nil || w.Usage.OutputTokens == nil || w.Answer.Value == "" {
