@@ -20,6 +20,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/adapters/pythontest"
 	"github.com/culprit-rag/culprit/adapters/remote/tap"
 	"github.com/culprit-rag/culprit/results"
 )
@@ -51,7 +52,8 @@ func TestRemoteExample(t *testing.T) {
 		t.Parallel()
 		python, err := exec.LookPath("python3")
 		if err != nil {
-			t.Skip("there is no python3")
+			pythontest.Need(t, "python3")
+			t.Fatal(err)
 		}
 		at := startService(t, python, "-B", remoteExample+"/service.py", "--port", "0")
 		got, notProduction := verdicts(t, remoteExample, "--profile", "python", "--set", "backends.service.url="+at)
