@@ -1,4 +1,4 @@
-// Package modelapi asks models' servers by JSON over HTTP, for the adapters of such servers: the settings that they share, a client that
+// Package modelapi asks the servers of models, and of whole pipelines, by JSON over HTTP, for their adapters: the settings that they share, a client that
 // keeps connections and keys to itself, and what an answer that is none is called.
 //
 // Start from [Connect]. A call is an [Exchange]: it holds what was sent and all of what came back, and [Client.Failed] makes of it an

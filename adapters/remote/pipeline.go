@@ -3,7 +3,6 @@ package remote
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,21 +13,17 @@ import (
 	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 	"github.com/culprit-rag/culprit/adapters/remote/tap"
 )
 
 type pipeline struct {
+	*modelapi.Client
 	set      settings
-	http     *http.Client
-	own      *http.Transport
-	headers  http.Header
-	redact   *adapters.Redactor
 	request  *program
 	response *program
-	tap      *tap.Client
-
-	ended context.Context // is done after Close
-	end   context.CancelFunc
+	tap      *tap.Client // nil: none
+	toTap    *http.Transport
 }
 
 // answerLimit is the most of one answer that is read.
@@ -48,84 +43,41 @@ func connect(cfg adapters.Config) (*pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pipeline{set: set, headers: http.Header{}}
+	p := &pipeline{set: set}
 	if p.request, err = compile("request", set.Map.Request); err != nil {
 		return nil, err
 	}
 	if p.response, err = compile("response", set.Map.Response); err != nil {
 		return nil, err
 	}
-	key, err := cfg.Secrets.Read(setting+"api_key", set.APIKeyEnv, set.APIKeyFile, cfg.Dir)
-	if err != nil {
-		return nil, err
-	}
-	secrets := []string{key}
-	for name, value := range set.Headers {
-		p.headers.Set(name, value)
-	}
-	for name, variable := range set.HeadersEnv {
-		value, err := cfg.Secrets.Read(setting+"headers", variable, "", cfg.Dir)
-		if err != nil {
-			return nil, fmt.Errorf("header %q: %w", name, err)
-		}
-		p.headers.Set(name, value)
-		secrets = append(secrets, value)
-	}
-	if key != "" {
-		p.headers.Set("Authorization", "Bearer "+key)
-	}
-	trust, err := set.TLS.Config(cfg.Dir)
-	if err != nil {
-		return nil, errors.New(strings.ReplaceAll(err.Error(), "backends.store.", "backends.service."))
-	}
-	p.own = transport(trust)
-	p.http = &http.Client{Transport: p.own, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // another address gets no key
 	if t := set.Tap; t != nil {
-		tapKey, err := cfg.Secrets.Read(setting+"tap.key", t.KeyEnv, "", cfg.Dir)
+		key, err := cfg.Secrets.Read(modelapi.Setting(role, "tap.key"), t.KeyEnv, "", cfg.Dir)
 		if err != nil {
 			return nil, err
 		}
-		secrets = append(secrets, tapKey)
-		p.tap = &tap.Client{URL: t.URL, Key: tapKey, HTTP: p.http}
+		p.toTap = http.DefaultTransport.(*http.Transport).Clone()
+		p.toTap.MaxIdleConnsPerHost = 1024
+		p.tap = &tap.Client{URL: t.URL, Key: key, HTTP: &http.Client{Transport: p.toTap}}
 	}
-	p.redact = adapters.NewRedactor(secrets...)
-	p.ended, p.end = context.WithCancel(context.Background())
-	return p, nil
-}
-
-func transport(trust *tls.Config) *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.MaxIdleConns, t.MaxIdleConnsPerHost = 0, 1024
-	if trust != nil {
-		t.TLSClientConfig = trust
-	}
-	return t
+	p.Client, err = modelapi.Connect(&modelapi.Server{
+		Settings: set.Settings, Adapter: Name, Role: role, URL: set.URL, URLField: "url", Asked: "the place that backends.service.url names", TooLong: "what the service made of the request is",
+	}, cfg)
+	return p, err
 }
 
 // Close ends calls under way.
 func (p *pipeline) Close() error {
-	p.end()
-	p.own.CloseIdleConnections()
-	return nil
-}
-
-func (p *pipeline) enter(ctx context.Context, op string) (context.Context, func(), error) {
-	if p.ended.Err() != nil {
-		return nil, nil, fail(op, adapters.KindPermanent, "%w", adapters.ErrClosed)
+	if p.toTap != nil {
+		p.toTap.CloseIdleConnections()
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, nil, fail(op, adapters.KindCanceled, "%w", err)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(p.ended, func() { cancel(adapters.ErrClosed) })
-	return ctx, func() { stop(); cancel(nil) }, nil
+	return p.Client.Close()
 }
 
 // Describe asks the service what it can be asked for, unless the settings say so. A service that has no such place can do the
 // least: answer.
 func (p *pipeline) Describe(ctx context.Context) (adapters.PipelineInfo, error) {
 	const op = "describe"
-	ctx, leave, err := p.enter(ctx, op)
+	ctx, leave, err := p.Enter(ctx, op)
 	if err != nil {
 		return adapters.PipelineInfo{}, err
 	}
@@ -142,7 +94,7 @@ func (p *pipeline) Describe(ctx context.Context) (adapters.PipelineInfo, error) 
 			return adapters.PipelineInfo{}, err
 		default:
 			if err := json.Unmarshal(body, can); err != nil {
-				return adapters.PipelineInfo{}, p.says(op, adapters.KindPermanent, "what %s answers cannot be read as capabilities: %v: say in backends.service.capabilities what the service can do", address, err)
+				return adapters.PipelineInfo{}, p.Says(op, adapters.KindPermanent, "what %s answers cannot be read as capabilities: %v: say in backends.service.capabilities what the service can do", address, err)
 			}
 		}
 	}
@@ -160,7 +112,7 @@ func (p *pipeline) Describe(ctx context.Context) (adapters.PipelineInfo, error) 
 // Ask makes one request. With a tap, the prompt is read there, and the context put in there where the service takes none.
 func (p *pipeline) Ask(ctx context.Context, req adapters.PipelineRequest) (adapters.Trace, error) {
 	const op = "ask"
-	ctx, leave, err := p.enter(ctx, op)
+	ctx, leave, err := p.Enter(ctx, op)
 	if err != nil {
 		return adapters.Trace{}, err
 	}
@@ -183,7 +135,7 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 	}
 	body, err := p.request.run(ctx, plain)
 	if err != nil {
-		return none, p.says(op, adapters.KindInvalid, "%v", err)
+		return none, p.Says(op, adapters.KindInvalid, "%v", err)
 	}
 	start := time.Now()
 	answer, err := p.call(ctx, op, http.MethodPost, p.set.URL, body, req.RequestID)
@@ -193,22 +145,22 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 	}
 	mapped, err := p.response.run(ctx, answer)
 	if ctx.Err() != nil {
-		return none, p.failed(ctx, op, ctx.Err())
+		return none, p.Failed(ctx, op, &modelapi.Exchange{}, ctx.Err())
 	}
 	if err != nil {
-		return none, p.says(op, adapters.KindPermanent, "the answer cannot be mapped: %v: it was %q", err, short(string(answer)))
+		return none, p.Says(op, adapters.KindPermanent, "the answer cannot be mapped: %v: it was %q", err, p.Short(string(answer)))
 	}
 	w, err := decodeTrace(mapped)
 	var told *toldError
 	switch {
 	case errors.As(err, &told):
-		return none, p.says(op, adapters.KindTransient, "%v", told)
+		return none, p.Says(op, adapters.KindTransient, "%s", p.Short(told.Error()))
 	case err != nil:
-		return none, p.says(op, adapters.KindPermanent, "the answer is no trace: %v: see backends.service.map.response; it was %q", err, short(string(mapped)))
+		return none, p.Says(op, adapters.KindPermanent, "the answer is no trace: %v: see backends.service.map.response; it was %q", err, p.Short(string(mapped)))
 	case w.RequestID != "" && w.RequestID != req.RequestID:
-		return none, p.says(op, adapters.KindPermanent, "the trace is of request %q, and %q was asked: the service mixes up its requests, or serves an answer from a cache", w.RequestID, req.RequestID)
+		return none, p.Says(op, adapters.KindPermanent, "the trace is of request %q, and %q was asked: the service mixes up its requests, or serves an answer from a cache", w.RequestID, req.RequestID)
 	case req.Answer && w.Answer == nil:
-		return none, p.says(op, adapters.KindPermanent, "the trace holds no answer: see backends.service.map.response; it was %q", short(string(mapped)))
+		return none, p.Says(op, adapters.KindPermanent, "the trace holds no answer: see backends.service.map.response; it was %q", p.Short(string(mapped)))
 	}
 	t := w.trace()
 	t.WireTime = took
@@ -218,90 +170,43 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 	return t, nil
 }
 
-// call makes one HTTP call and returns the body of a success.
+// call makes one HTTP call and returns the body of a success, without the keys that were sent.
 func (p *pipeline) call(ctx context.Context, op, method, address string, body []byte, id string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	x := &modelapi.Exchange{Body: body, Limit: answerLimit}
+	req, err := http.NewRequestWithContext(x.With(ctx), method, address, http.NoBody)
 	if err != nil {
 		return nil, fail(op, adapters.KindInvalid, "%w", err)
-	}
-	for name, values := range p.headers {
-		req.Header[name] = values
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Cache-Control", "no-store")
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	if p.Key != "" {
+		req.Header.Set("Authorization", "Bearer "+p.Key)
+	}
 	if id != "" {
 		req.Header.Set(p.set.RequestHeader, id)
 	}
-	response, err := p.http.Do(req)
-	if err != nil {
-		return nil, p.failed(ctx, op, err)
+	response, err := p.HTTP.Do(req)
+	if err == nil {
+		err = response.Body.Close()
 	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
-	switch {
-	case err != nil:
-		return nil, p.failed(ctx, op, err)
-	case len(data) > answerLimit:
-		return nil, p.says(op, adapters.KindPermanent, "the answer is longer than %d bytes", answerLimit)
-	case response.StatusCode/100 != 2:
-		return nil, p.status(op, response, data)
-	case !json.Valid(data):
-		kind := adapters.KindPermanent
-		if trimmed := bytes.TrimSpace(data); len(trimmed) == 0 || trimmed[0] == '{' || trimmed[0] == '[' {
-			kind = adapters.KindTransient // it broke off
+	switch trimmed := bytes.TrimSpace(x.Answer); {
+	case err != nil || !x.Whole():
+		return nil, p.Failed(ctx, op, x, err)
+	case x.Status/100 != 2:
+		e := p.Failed(ctx, op, x, nil)
+		if e.Kind == adapters.KindInvalid {
+			e.Err = fmt.Errorf("%w: see backends.service.map.request", e.Err)
 		}
-		return nil, p.says(op, kind, "status %d, and what came is no JSON: %q", response.StatusCode, short(string(data)))
-	}
-	return data, nil
-}
-
-// status makes an error of an answer that is no success.
-func (p *pipeline) status(op string, response *http.Response, data []byte) *adapters.Error {
-	said := short(string(data))
-	kind, next := adapters.KindPermanent, ""
-	switch code := response.StatusCode; {
-	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		kind, next = adapters.KindUnauthorised, ": see backends.service.api_key_env and headers_env"
-	case code == http.StatusNotFound, code == http.StatusGone:
-		kind, next = adapters.KindNotFound, ": is backends.service.url right?"
-	case code == http.StatusTooManyRequests:
-		kind = adapters.KindRateLimited
-	case code/100 == 3:
-		next = ": it sends on to another address, which is not followed: name the final one in backends.service.url"
-	case code == http.StatusBadRequest, code == http.StatusUnprocessableEntity:
-		kind, next = adapters.KindInvalid, ": see backends.service.map.request"
-	case code == http.StatusRequestTimeout, code == http.StatusConflict, code >= 500:
-		kind = adapters.KindTransient
-	}
-	e := p.says(op, kind, "the service answers %d %s: %q%s", response.StatusCode, http.StatusText(response.StatusCode), said, next)
-	if kind == adapters.KindTransient || kind == adapters.KindRateLimited {
-		date, err := http.ParseTime(response.Header.Get("Date"))
-		if err != nil {
-			date = time.Time{}
+		return nil, e
+	case !json.Valid(trimmed):
+		err := errors.New("no JSON")
+		if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+			err = io.ErrUnexpectedEOF
 		}
-		e.RetryAfter = adapters.ParseRetryAfter(response.Header.Get("Retry-After"), time.Now(), date)
+		return nil, p.Failed(ctx, op, x, err)
 	}
-	return e
-}
-
-// failed makes an error of a call that got no answer.
-func (p *pipeline) failed(ctx context.Context, op string, err error) *adapters.Error {
-	switch {
-	case errors.Is(context.Cause(ctx), adapters.ErrClosed):
-		return fail(op, adapters.KindPermanent, "%w", adapters.ErrClosed)
-	case ctx.Err() != nil:
-		return fail(op, adapters.KindCanceled, "%w", ctx.Err())
-	}
-	var outer *url.Error
-	if errors.As(err, &outer) {
-		err = outer.Err
-	}
-	return p.says(op, adapters.KindTransient, "no answer from %s: %v: is the service up, and is backends.service.url right?", p.set.URL, err)
-}
-
-func (p *pipeline) says(op string, kind adapters.Kind, format string, args ...any) *adapters.Error {
-	return &adapters.Error{Adapter: Name, Op: op, Kind: kind, Err: errors.New(p.redact.String(fmt.Sprintf(format, args...)))}
+	return []byte(p.WithoutKeys(string(x.Answer))), nil
 }

@@ -129,15 +129,15 @@ func TestFaults(t *testing.T) {
 		{name: "an error of its own", at: says(500, "<html>trace</html>"), kind: adapters.KindTransient, says: "500"},
 		{name: "an error in a success", at: says(200, `{"error":{"message":"index is loading"}}`), kind: adapters.KindTransient, says: "index is loading"},
 		{name: "a login page", at: says(200, "<html>Sign in</html>"), kind: adapters.KindPermanent, says: "Sign in"},
-		{name: "JSON that breaks off", at: says(200, `{"answer":"a`), kind: adapters.KindTransient, says: "no JSON"},
-		{name: "nothing", at: says(200, ""), kind: adapters.KindTransient, says: "no JSON"},
+		{name: "JSON that breaks off", at: says(200, `{"answer":"a`), kind: adapters.KindTransient, says: "cut off"},
+		{name: "nothing", at: says(200, ""), kind: adapters.KindTransient, says: "an empty body came"},
 		{name: "no answer", at: says(200, `{"result":"a"}`), kind: adapters.KindPermanent, says: "map.response"},
 		{name: "another type", at: says(200, `{"answer":["a"]}`), kind: adapters.KindPermanent, says: "answer"},
 		{name: "another request's trace", at: says(200, `{"request_id":"r2","answer":"a"}`), kind: adapters.KindPermanent, says: `"r2", and "r1" was asked`},
 		{name: "a mapping that gives nothing", at: says(200, `{}`), more: `, "map": {"response": "empty"}`, kind: adapters.KindPermanent, says: "gives nothing"},
 		{name: "a mapping that gives two", at: says(200, `{}`), more: `, "map": {"response": "1, 2"}`, kind: adapters.KindPermanent, says: "more than one"},
 		{name: "a mapping that fails", at: says(200, `{"a":"x"}`), more: `, "map": {"response": ".a + 1"}`, kind: adapters.KindPermanent, says: "map.response"},
-		{name: "a connection that is cut", at: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, kind: adapters.KindTransient, says: "is the service up"},
+		{name: "a connection that is cut", at: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, kind: adapters.KindTransient, says: "is the server up"},
 		{
 			name: "a way to another host", kind: adapters.KindPermanent, says: "not followed",
 			at: func(w http.ResponseWriter, r *http.Request) {
@@ -151,6 +151,13 @@ func TestFaults(t *testing.T) {
 				fmt.Fprint(w, r.Header)
 			},
 		},
+		{
+			name: "a key where its error is cut", kind: adapters.KindTransient, says: "503", more: `, "api_key_env": "KEY"`,
+			at: func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(503)
+				fmt.Fprint(w, strings.Repeat("x", 285), " ", r.Header.Get("Authorization"))
+			},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -159,10 +166,27 @@ func TestFaults(t *testing.T) {
 			if !errors.As(err, &e) || e.Kind != tt.kind || !strings.Contains(e.Error(), tt.says) {
 				t.Errorf("%v, want kind %s and %q", err, tt.kind, tt.says)
 			}
-			if err != nil && strings.Contains(err.Error(), "sk-sentinel-42") {
+			if err != nil && strings.Contains(err.Error(), "sk-sent") {
 				t.Errorf("it shows the key: %v", err)
 			}
 		})
+	}
+}
+
+// TestKeyInATrace lets the service repeat its key in what is kept.
+func TestKeyInATrace(t *testing.T) {
+	t.Parallel()
+	p := open(t, func(w http.ResponseWriter, r *http.Request) {
+		key := r.Header.Get("Authorization")
+		_ = json.NewEncoder(w).Encode(map[string]any{"answer": key, "prompt": []any{map[string]string{"role": "system", "text": key}}, "packed": []any{map[string]string{"id": "a", "text": key}}})
+	}, `, "api_key_env": "KEY"`)
+	got, err := p.Ask(t.Context(), question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := json.Marshal(got)
+	if err != nil || strings.Contains(string(kept), "sk-sentinel") || !strings.Contains(got.Answer, adapters.Redacted) {
+		t.Errorf("the key is kept: %s %v", kept, err)
 	}
 }
 

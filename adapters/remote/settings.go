@@ -6,26 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 // settings are the settings of a pipeline, as its schema describes them.
 type settings struct {
-	URL           string            `json:"url"`
-	Capabilities  *capabilities     `json:"capabilities"`
-	Map           mapping           `json:"map"`
-	Headers       map[string]string `json:"headers"`
-	HeadersEnv    map[string]string `json:"headers_env"`
-	APIKeyEnv     string            `json:"api_key_env"`
-	APIKeyFile    string            `json:"api_key_file"`
-	RequestHeader string            `json:"request_id_header"`
-	Deterministic bool              `json:"deterministic"`
-	TLS           adapters.TLS      `json:"tls"`
-	Tap           *tapSettings      `json:"tap"`
+	modelapi.Settings               // all but the model, which is the service's own affair
+	URL               string        `json:"url"`
+	Capabilities      *capabilities `json:"capabilities"`
+	Map               mapping       `json:"map"`
+	RequestHeader     string        `json:"request_id_header"`
+	Deterministic     bool          `json:"deterministic"`
+	Tap               *tapSettings  `json:"tap"`
 }
 
 // capabilities are what a service says of itself at <url>/capabilities, or what the settings say for one that does not.
@@ -51,6 +46,7 @@ type tapSettings struct {
 }
 
 const (
+	role               = string(adapters.RolePipeline)
 	setting            = "setting backends.service."
 	defaultHeader      = "X-Request-ID"
 	defaultItem        = "[{{id}}] {{text}}\n"
@@ -67,17 +63,14 @@ func readSettings(raw json.RawMessage) (settings, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return s, errors.New("the settings go on after their JSON object")
 	}
-	if err := checkURL("url", s.URL); err != nil {
+	if _, err := s.CheckURL(role, "url", s.URL, "where requests are posted to, such as http://localhost:8080/ask"); err != nil {
 		return s, err
 	}
-	for name := range s.Headers {
-		switch http.CanonicalHeaderKey(name) {
-		case "Authorization", "Cookie", "Proxy-Authorization":
-			return s, fmt.Errorf("%sheaders holds %q, which carries a secret: give it with api_key_env or headers_env", setting, name)
-		}
+	if err := s.CheckHeaders(role); err != nil {
+		return s, err
 	}
 	if t := s.Tap; t != nil {
-		if err := checkURL("tap.url", t.URL); err != nil {
+		if _, err := (&modelapi.Settings{}).CheckURL(role, "tap.url", t.URL, "the address of the tap, such as http://localhost:8089"); err != nil {
 			return s, err
 		}
 		if t.Item == "" {
@@ -88,15 +81,4 @@ func readSettings(raw json.RawMessage) (settings, error) {
 		}
 	}
 	return s, nil
-}
-
-func checkURL(name, value string) error {
-	u, err := url.Parse(value)
-	switch {
-	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
-		return fmt.Errorf("%s%s is no http or https URL", setting, name)
-	case u.User != nil || u.Fragment != "":
-		return fmt.Errorf("%s%s holds more than an address: give a key with api_key_env", setting, name)
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 	"github.com/culprit-rag/culprit/adapters/remote/tap"
 )
 
@@ -25,7 +26,7 @@ func (p *pipeline) tapped(ctx context.Context, op string, req adapters.PipelineR
 	known, readErr := p.tap.Recorded(ctx, req.RequestID)
 	closeErr := p.tap.Close(context.WithoutCancel(ctx), req.RequestID)
 	if refused := refusal(known.Calls); refused != "" {
-		return none, p.says(op, adapters.KindInvalid, "the tap sent nothing to the model: %s: see backends.service.tap.begin and end", refused)
+		return none, p.Says(op, adapters.KindInvalid, "the tap sent nothing to the model: %s: see backends.service.tap.begin and end", refused)
 	}
 	switch {
 	case err != nil:
@@ -38,7 +39,7 @@ func (p *pipeline) tapped(ctx context.Context, op string, req adapters.PipelineR
 	call := answering(known.Calls, substitution != nil)
 	switch {
 	case call == nil && substitution != nil:
-		return none, p.says(op, adapters.KindPermanent, "the context was not put into any prompt: %d calls of the request came through the tap, and %d that belong to no request: "+
+		return none, p.Says(op, adapters.KindPermanent, "the context was not put into any prompt: %d calls of the request came through the tap, and %d that belong to no request: "+
 			"hand the id on to the model in the header, or set limits.concurrency to 1; and see backends.service.tap.begin and end", len(known.Calls), known.Unopened)
 	case call == nil:
 		trace.Notes = append(trace.Notes, "no call of the request came through the tap, so that its prompt was not seen")
@@ -101,9 +102,9 @@ func (p *pipeline) ofTap(ctx context.Context, op string, err error) *adapters.Er
 	var refused *tap.Refused
 	switch {
 	case ctx.Err() != nil:
-		return p.failed(ctx, op, err)
+		return p.Failed(ctx, op, &modelapi.Exchange{}, err)
 	case errors.As(err, &refused):
-		return p.says(op, adapters.KindInvalid, "%v: see backends.service.tap", refused)
+		return p.Says(op, adapters.KindInvalid, "%v: see backends.service.tap", refused)
 	}
-	return p.says(op, adapters.KindTransient, "the tap at %s: %v: is culprit tap running there?", p.set.Tap.URL, err)
+	return p.Says(op, adapters.KindTransient, "the tap at %s: %v: is culprit tap running there?", p.set.Tap.URL, err)
 }

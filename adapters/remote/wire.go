@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/modelapi"
 )
 
 // The request as it goes over the wire, or into the expression map.request. An absent key is a setting that is not asked for.
@@ -136,7 +135,11 @@ func decodeTrace(data []byte) (*wireTrace, error) {
 		return nil, err
 	}
 	if said := bytes.TrimSpace(w.Error); len(said) > 0 && string(said) != "null" {
-		return nil, &toldError{words(said)}
+		complaint := modelapi.ReadComplaint(data)
+		if complaint.Message == "" {
+			complaint.Message = string(said)
+		}
+		return nil, &toldError{complaint.Message}
 	}
 	return &w, nil
 }
@@ -144,21 +147,7 @@ func decodeTrace(data []byte) (*wireTrace, error) {
 // toldError is an error that a service reports in an answer that is none otherwise.
 type toldError struct{ says string }
 
-func (e *toldError) Error() string { return "the service reports an error: " + short(e.says) }
-
-func words(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var object struct {
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(raw, &object) == nil && object.Message != "" {
-		return object.Message
-	}
-	return string(raw)
-}
+func (e *toldError) Error() string { return "the service reports an error: " + e.says }
 
 func (w *wireTrace) trace() adapters.Trace {
 	t := adapters.Trace{
@@ -223,18 +212,4 @@ func union(searches []wireSearch) []adapters.TraceItem {
 		}
 	}
 	return out
-}
-
-// short makes a service's text one line of a length that can be read.
-func short(s string) string {
-	const most = 300
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
-	if len(s) <= most {
-		return s
-	}
-	cut := most
-	for !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + " …"
 }
