@@ -78,7 +78,7 @@ func TestVectorStore(t *testing.T, h StoreHarness) {
 	inner := conformance.StoreHarness{
 		Open:         func(t conformance.T, c Corpus) adapters.VectorStore { return h.Open(test(t), c) },
 		Capabilities: h.Capabilities, Distance: h.Distance, Score: h.Score, LowerIsBetter: h.LowerIsBetter, Tolerance: h.Tolerance, ID: h.ID,
-		Other: h.Other, TimePrecision: h.TimePrecision, CannotHold: h.CannotHold, Types: h.Types, UnitVectors: h.UnitVectors,
+		Other: h.Other, TimePrecision: h.TimePrecision, CannotHold: h.CannotHold, NeedsVectors: h.NeedsVectors, Types: h.Types, UnitVectors: h.UnitVectors,
 		FusionMoves: h.FusionMoves, EmbedModel: h.EmbedModel, ModelsUntold: h.ModelsUntold, Writes: h.Writes,
 	}
 	if h.Change != nil {

@@ -15,6 +15,7 @@ import (
 type Allowances struct {
 	IDs           string  `json:"ids"`            // the form of ids that the store takes: "any" (or empty), "number" or "uuid"
 	CannotHold    string  `json:"cannot_hold"`    // characters that a text in the store cannot hold
+	NeedsVectors  bool    `json:"needs_vectors"`  // every item has a vector
 	Other         string  `json:"other"`          // the store's name of the collection "other"
 	TimePrecision string  `json:"time_precision"` // what times are rounded to, such as "1s"
 	Types         bool    `json:"types"`          // the store tells a string from a number and a boolean
@@ -45,7 +46,7 @@ func (a Allowances) ids() (func(n int) string, error) {
 // Corpus returns what a store with these allowances is filled with.
 func (a Allowances) Corpus() (Corpus, error) {
 	ids, err := a.ids()
-	return NewCorpus(ids).without(a.CannotHold), err
+	return NewCorpus(ids).without(a.CannotHold).needing(a.NeedsVectors), err
 }
 
 // Store returns the harness of a store that declares and describes itself so; open opens it filled with a corpus.
@@ -56,7 +57,7 @@ func (a Allowances) Store(can adapters.StoreCapabilities, info adapters.StoreInf
 	}
 	h := StoreHarness{
 		Open: open, Capabilities: can, Distance: info.Distance, LowerIsBetter: a.LowerIsBetter || info.Distance == "euclid" || info.Distance == "manhattan",
-		Tolerance: a.Tolerance, ID: ids, Other: a.Other, CannotHold: a.CannotHold, Types: a.Types, UnitVectors: a.UnitVectors,
+		Tolerance: a.Tolerance, ID: ids, Other: a.Other, CannotHold: a.CannotHold, NeedsVectors: a.NeedsVectors, Types: a.Types, UnitVectors: a.UnitVectors,
 		FusionMoves: a.FusionMoves, EmbedModel: info.EmbedModel, ModelsUntold: info.DeclaredPerItem == nil,
 	}
 	if a.TimePrecision != "" {

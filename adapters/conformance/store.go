@@ -17,7 +17,7 @@ const (
 // Store holds a store to the contract of [adapters.VectorStore].
 func Store(t T, h StoreHarness) {
 	h.defaults()
-	c := NewCorpus(h.ID).without(h.CannotHold)
+	c := NewCorpus(h.ID).without(h.CannotHold).needing(h.NeedsVectors)
 	suite := &storeSuite{StoreHarness: h, corpus: c, main: c.main()}
 	store := h.Open(t, c)
 	t.Cleanup(func() {

@@ -191,6 +191,14 @@ func (c Corpus) without(characters string) Corpus {
 	return c
 }
 
+// needing returns the corpus with a vector for each item, where the store has no item without.
+func (c Corpus) needing(vectors bool) Corpus {
+	if !vectors {
+		return c
+	}
+	return c.with(vectorless, func(i *adapters.Item) { i.Vector = queryVector(vectorless) })
+}
+
 func drop(characters, text string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune(characters, r) {

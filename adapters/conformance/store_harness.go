@@ -37,6 +37,8 @@ type StoreHarness struct {
 	TimePrecision time.Duration
 	// CannotHold lists the characters that a text in the store cannot hold. The suite's texts are then without them.
 	CannotHold string
+	// NeedsVectors: every item of the store has a vector, so that the item that is to have none gets one too.
+	NeedsVectors bool
 	// Types: the store tells a string from a number and a boolean.
 	Types bool
 	// UnitVectors: the store brings vectors to unit length. Otherwise they must come back bit by bit.
