@@ -59,11 +59,11 @@ func (p *process) Start(context.Context) error {
 	go func() {
 		err := p.cmd.Wait()
 		killGroup(p.cmd) // what it left behind
-		p.line.close()
 		p.mu.Lock()
 		p.end = err
 		close(p.done)
 		p.mu.Unlock()
+		p.line.close() // last: who reads to its end and then kills the process must see that it has ended by itself
 	}()
 	return nil
 }
