@@ -78,28 +78,38 @@ func TestGenerator(t *testing.T) {
 	}
 }
 
-// TestEmbedder holds the two precisions of one model to be near and not the same.
+// TestEmbedder holds the two precisions of one model to be near and not the same, and the reversed model to be unrelated to both.
 func TestEmbedder(t *testing.T) {
 	t.Parallel()
-	var vectors [2][]float64
-	for i, backend := range []string{openaitest.Int8, openaitest.FP32} {
-		s := openaitest.StartEmbedder(t, backend)
+	embed := func(s *openaitest.Server, model string) []float64 {
+		t.Helper()
 		var got struct {
 			Data []struct {
 				Embedding []float64 `json:"embedding"`
 			} `json:"data"`
 		}
-		if status := post(t, s.URL+"/embeddings", map[string]any{"model": s.Model, "input": []string{"The parental leave policy applies from September."}}, &got); status != http.StatusOK || len(got.Data) != 1 {
-			t.Fatalf("status %d, %d vectors", status, len(got.Data))
+		if status := post(t, s.URL+"/embeddings", map[string]any{"model": model, "input": []string{"The parental leave policy applies from September."}}, &got); status != http.StatusOK || len(got.Data) != 1 || len(got.Data[0].Embedding) != 384 {
+			t.Fatalf("%s: status %d, %d vectors", model, status, len(got.Data))
 		}
-		vectors[i] = got.Data[0].Embedding
+		return got.Data[0].Embedding
 	}
-	dot := 0.0
-	for i := range vectors[0] {
-		dot += vectors[0][i] * vectors[1][i]
-	}
-	if len(vectors[0]) != 384 || dot < 0.95 || dot > 0.99999 || math.IsNaN(dot) {
-		t.Errorf("%d dimensions, cosine %v of the two precisions", len(vectors[0]), dot)
+	quantised, full := openaitest.StartEmbedder(t, openaitest.Int8), openaitest.StartEmbedder(t, openaitest.FP32)
+	first := embed(quantised, openaitest.EmbedderModel)
+	for _, tt := range []struct {
+		name     string
+		vector   []float64
+		from, to float64
+	}{
+		{"fp32", embed(full, openaitest.EmbedderModel), 0.95, 0.99999},
+		{"reversed", embed(quantised, openaitest.EmbedderModel+"-reversed"), -0.15, 0.15},
+	} {
+		dot := 0.0
+		for i := range first {
+			dot += first[i] * tt.vector[i]
+		}
+		if !(dot >= tt.from && dot <= tt.to) {
+			t.Errorf("the cosine of int8 and %s is %v, want %v to %v", tt.name, dot, tt.from, tt.to)
+		}
 	}
 }
 

@@ -5,7 +5,7 @@ Prints "READY <port>" when it listens, and stops when its standard input ends or
 import argparse
 import base64
 
-from minilm import DIMENSIONS, FIRST_TOKEN, MODEL, Model
+from minilm import DIMENSIONS, REVERSED, MODEL, Model
 from web import Refused, serve, texts_of
 
 MOST = 2048  # texts of one call
@@ -26,7 +26,7 @@ def main():
 
     def embeddings(body):
         name = body.get("model")
-        if name not in (MODEL, FIRST_TOKEN):
+        if name not in (MODEL, REVERSED):
             raise Refused(404, "the model %r does not exist" % name, "model", "model_not_found")
         if body.get("dimensions") not in (None, DIMENSIONS):
             raise Refused(400, "this model has %d dimensions and no others" % DIMENSIONS, "dimensions")
@@ -42,7 +42,7 @@ def main():
         return {"object": "list", "model": name, "data": data, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
 
     def models(_):
-        return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "local"} for name in (MODEL, FIRST_TOKEN)]}
+        return {"object": "list", "data": [{"id": name, "object": "model", "created": 0, "owned_by": "local"} for name in (MODEL, REVERSED)]}
 
     serve(arguments.port, {"/v1/embeddings": embeddings}, {"/v1/models": models}, MODEL)
 

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from packages import file_of
 
 MODEL = "all-MiniLM-L6-v2"
-FIRST_TOKEN = MODEL + "-cls"  # the same model pooled otherwise: what a wrong setting of an embedding server makes of it
+REVERSED = MODEL + "-reversed"  # the numbers in the opposite order: as good by itself, and unrelated to the first, like another model
 DIMENSIONS = 384
 MAX_TOKENS = 256  # what stands behind is not read
 BATCH = 32
@@ -129,5 +129,7 @@ class Model:
     def embed(self, texts, name=MODEL):
         """A unit vector for each text; and how many tokens were read in all."""
         states, tokens = self.states(texts)
-        vectors = np.stack([rows[0] if name == FIRST_TOKEN else rows.mean(0) for rows in states])
+        vectors = np.stack([rows.mean(0) for rows in states])
+        if name == REVERSED:
+            vectors = vectors[:, ::-1]
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True), tokens
