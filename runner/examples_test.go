@@ -181,6 +181,21 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestLocalModelChangesBackendsAlone: what the pipeline is, and what is measured, stays when real models take the stand-ins' place.
+func TestLocalModelChangesBackendsAlone(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"travel-policy", "handbook"} {
+		plain, local := loadExample(t, name, ""), loadExample(t, name, "local-model")
+		if cmp.Equal(plain.Experiment.Backends, local.Experiment.Backends) {
+			t.Errorf("%s: the profile changes no backend", name)
+		}
+		local.Experiment.Backends = plain.Experiment.Backends
+		if diff := cmp.Diff(plain.Experiment, local.Experiment); diff != "" {
+			t.Errorf("%s: the profile changes more than backends (-without +with):\n%s", name, diff)
+		}
+	}
+}
+
 func checkTravelPolicyNumbers(t *testing.T, s *results.Summary) {
 	t.Helper()
 	if s.RecallCases != (results.Share{Used: 6, Total: 8}) {
