@@ -184,6 +184,13 @@ func (w *CaseWriter) blob(data []byte, durable bool) (string, error) {
 	return ref, nil
 }
 
+// isText reports whether a blob is stored and known as a text.
+func (w *CaseWriter) isText(ref string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.blobs[ref].text
+}
+
 // store writes one blob unless it is there already. Two goroutines may write the same blob: each writes the same bytes.
 func (w *CaseWriter) store(ref string, data []byte, b blob) error {
 	w.mu.Lock()

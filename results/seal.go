@@ -148,6 +148,9 @@ func (s *sealing) observed(b *Bundle) (err error) {
 		if t.Withheld() {
 			return fmt.Errorf("text %q is not at hand", t.Ref)
 		}
+		if s.w.isText(t.Ref) {
+			return nil
+		}
 		return s.w.store(t.Ref, []byte(t.Value), blob{size: int64(len(t.Value)), text: true})
 	})
 	if err != nil {
