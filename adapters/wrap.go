@@ -25,9 +25,11 @@ type Policy struct {
 	Timeout time.Duration // of one try, without its waits for the limits; 0: none
 
 	// OnAttempt, where not nil, is told of each try just before it is made, when all waiting is over, and again when it has
-	// ended. It gets the context of the call, and is called on the caller's goroutine. An error that it returns ends the
+	// ended. With TellEarly the try may still wait for a slot, so that what an announcement takes, a disk's time for one, takes no
+	// slot: the caller bounds how many calls it makes at once. It gets the context of the call, and is called on the caller's goroutine. An error that it returns ends the
 	// call: a try that could not be announced is not made, and one whose end could not be told has no result.
 	OnAttempt func(ctx context.Context, a Attempt) error
+	TellEarly bool
 }
 
 // Attempt is one try of a call.
@@ -166,11 +168,8 @@ func try[T any](ctx context.Context, c *caller, op string, number int, how shape
 	if place == nil {
 		place = &slot{pool: c.policy.Slots}
 	}
-	if err := c.admit(ctx, place, reserved.worst); err != nil {
-		return value, a, notMade{err}
-	}
 	defer place.give()
-	if err := c.tell(ctx, op, Attempt{Op: op, Number: number}); err != nil {
+	if err := c.admit(ctx, op, number, place, reserved.worst); err != nil {
 		return value, a, notMade{err}
 	}
 	callCtx, cancel := ctx, func() {}
@@ -193,12 +192,22 @@ func try[T any](ctx context.Context, c *caller, op string, number int, how shape
 	return value, a, err
 }
 
-// admit waits for the limits.
-func (c *caller) admit(ctx context.Context, place *slot, worst Usage) error {
+// admit waits for the limits and announces the try.
+func (c *caller) admit(ctx context.Context, op string, number int, place *slot, worst Usage) error {
 	if err := c.policy.Pace.wait(ctx, worst.Tokens()); err != nil {
 		return fmt.Errorf("waiting for the rate limit: %w", err)
 	}
-	return place.take(ctx)
+	tell := func() error { return c.tell(ctx, op, Attempt{Op: op, Number: number}) }
+	if c.policy.TellEarly {
+		if err := tell(); err != nil {
+			return err
+		}
+		return place.take(ctx)
+	}
+	if err := place.take(ctx); err != nil {
+		return err
+	}
+	return tell()
 }
 
 // heed lets the pace of the backend follow what an answer said of its limits.

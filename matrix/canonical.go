@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -18,25 +18,33 @@ import (
 // Canonical returns v as RFC 8785 (JCS) bytes, for the values this project stores: objects, arrays, strings, booleans,
 // null and integers within ±(2^53−1). A number that is not such an integer, or invalid UTF-8, is an error: a fraction or a
 // large id belongs in a string, or it would change silently on the way.
-func Canonical(v any) ([]byte, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	var tree any
-	if err := decodeNumbers(raw, &tree); err != nil {
-		return nil, err
-	}
-	return appendCanonical(nil, tree)
+func Canonical(v any) (b []byte, err error) {
+	err = canonical(v, func(data []byte) { b = bytes.Clone(data) })
+	return b, err
 }
 
 // Digest returns "sha256:<hex>" of v's canonical bytes.
-func Digest(v any) (string, error) {
-	b, err := Canonical(v)
-	if err != nil {
-		return "", err
+func Digest(v any) (digest string, err error) {
+	err = canonical(v, func(data []byte) { digest = DigestBytes(data) })
+	return digest, err
+}
+
+// canonical hands over v's canonical bytes, which are valid until use returns.
+func canonical(v any, use func([]byte)) error {
+	c := canonicalisers.Get().(*canonicaliser)
+	defer canonicalisers.Put(c)
+	c.raw.Reset()
+	encoder := json.NewEncoder(&c.raw)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err
 	}
-	return DigestBytes(b), nil
+	c.rest, c.out, c.members = c.raw.Bytes(), c.out[:0], c.members[:0]
+	if err := c.value(); err != nil {
+		return err
+	}
+	use(c.out)
+	return nil
 }
 
 // DigestBytes returns "sha256:<hex>" of b.
@@ -59,62 +67,151 @@ func decodeNumbers(data []byte, into any) error {
 
 const maxSafeInteger = 1<<53 - 1
 
-func appendCanonical(b []byte, v any) ([]byte, error) {
-	var err error
-	switch v := v.(type) {
-	case nil:
-		return append(b, "null"...), nil
-	case bool:
-		return strconv.AppendBool(b, v), nil
-	case json.Number:
-		n, perr := strconv.ParseInt(v.String(), 10, 64)
-		if perr != nil || n > maxSafeInteger || n < -maxSafeInteger {
-			return nil, fmt.Errorf("number %s cannot be stored exactly: write it as a string", v)
-		}
-		return strconv.AppendInt(b, n, 10), nil
-	case string:
-		return appendString(b, v)
-	case []any:
-		b = append(b, '[')
-		for i, e := range v {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			if b, err = appendCanonical(b, e); err != nil {
-				return nil, err
-			}
-		}
-		return append(b, ']'), nil
-	case map[string]any:
-		b = append(b, '{')
-		for i, k := range slices.SortedFunc(maps.Keys(v), compareUTF16) {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			if b, err = appendString(b, k); err != nil {
-				return nil, err
-			}
-			b = append(b, ':')
-			if b, err = appendCanonical(b, v[k]); err != nil {
-				return nil, err
-			}
-		}
-		return append(b, '}'), nil
+// canonicalisers are kept, since a case takes hundreds of digests.
+var canonicalisers = sync.Pool{New: func() any { return new(canonicaliser) }}
+
+// canonicaliser rewrites the output of encoding/json, which is valid and compact, without a tree between them.
+type canonicaliser struct {
+	raw     bytes.Buffer
+	rest    []byte // of raw, not yet read
+	out     []byte
+	members []member // of the objects that are open, the innermost last
+	sorted  []byte
+}
+
+// member is a member of an object that was written to out[from:to].
+type member struct {
+	key      []byte
+	from, to int
+}
+
+func (c *canonicaliser) value() error {
+	switch c.rest[0] {
+	case '{':
+		return c.object()
+	case '[':
+		return c.array()
+	case '"':
+		_, err := c.text()
+		return err
+	case 't', 'n':
+		c.take(len("true"))
+		return nil
+	case 'f':
+		c.take(len("false"))
+		return nil
 	}
-	return nil, fmt.Errorf("value of type %T has no canonical form", v)
+	n := 0
+	for n < len(c.rest) && strings.IndexByte("+-.0123456789Ee", c.rest[n]) >= 0 {
+		n++
+	}
+	i, err := strconv.ParseInt(string(c.rest[:n]), 10, 64)
+	if err != nil || i > maxSafeInteger || i < -maxSafeInteger {
+		return fmt.Errorf("number %s cannot be stored exactly: write it as a string", c.rest[:n])
+	}
+	c.rest, c.out = c.rest[n:], strconv.AppendInt(c.out, i, 10)
+	return nil
+}
+
+// take moves bytes to the output as they are.
+func (c *canonicaliser) take(n int) {
+	c.out, c.rest = append(c.out, c.rest[:n]...), c.rest[n:]
+}
+
+func (c *canonicaliser) array() error {
+	for c.take(1); c.rest[0] != ']'; {
+		if err := c.value(); err != nil {
+			return err
+		}
+		if c.rest[0] == ',' {
+			c.take(1)
+		}
+	}
+	c.take(1)
+	return nil
+}
+
+func (c *canonicaliser) object() error {
+	first, ordered := len(c.members), true
+	c.take(1)
+	begin := len(c.out)
+	for c.rest[0] != '}' {
+		from := len(c.out)
+		key, err := c.text()
+		if err != nil {
+			return err
+		}
+		c.take(len(":"))
+		if err := c.value(); err != nil {
+			return err
+		}
+		if len(c.members) > first && compareUTF16(c.members[len(c.members)-1].key, key) >= 0 {
+			ordered = false
+		}
+		c.members = append(c.members, member{key, from, len(c.out)})
+		if c.rest[0] == ',' {
+			c.take(1)
+		}
+	}
+	if !ordered {
+		c.order(begin, c.members[first:])
+	}
+	c.members = c.members[:first]
+	c.take(1)
+	return nil
+}
+
+// order writes the members anew by their keys. Of two with one key, which only raw JSON can have, the last counts, as everywhere
+// in encoding/json.
+func (c *canonicaliser) order(begin int, members []member) {
+	slices.SortStableFunc(members, func(a, b member) int { return compareUTF16(a.key, b.key) })
+	c.sorted = c.sorted[:0]
+	for i, m := range members {
+		if i+1 < len(members) && bytes.Equal(m.key, members[i+1].key) {
+			continue
+		}
+		if len(c.sorted) > 0 {
+			c.sorted = append(c.sorted, ',')
+		}
+		c.sorted = append(c.sorted, c.out[m.from:m.to]...)
+	}
+	c.out = append(c.out[:begin], c.sorted...)
+}
+
+// text moves a string and returns what it says.
+func (c *canonicaliser) text() ([]byte, error) {
+	n, plain := 1, true
+	for ; c.rest[n] != '"'; n++ {
+		if c.rest[n] == '\\' {
+			n, plain = n+1, false
+		}
+	}
+	quoted := c.rest[:n+1]
+	if says := quoted[1:n]; plain && utf8.Valid(says) {
+		c.take(len(quoted))
+		return says, nil
+	}
+	var says string
+	if err := json.Unmarshal(quoted, &says); err != nil {
+		return nil, err
+	}
+	c.rest = c.rest[len(quoted):]
+	var err error
+	c.out, err = appendString(c.out, says)
+	return []byte(says), err
 }
 
 // compareUTF16 orders keys by UTF-16 code units, as RFC 8785 asks. Bytes order ASCII keys, nearly all there are, the same.
-func compareUTF16(a, b string) int {
+func compareUTF16(a, b []byte) int {
 	if isASCII(a) && isASCII(b) {
-		return strings.Compare(a, b)
+		return bytes.Compare(a, b)
 	}
-	return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+	return slices.Compare(utf16.Encode([]rune(string(a))), utf16.Encode([]rune(string(b))))
 }
 
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
+func isASCII(s []byte) bool {
+	for _, c := range s {
+		if c >= utf8.RuneSelf {
 			return false
 		}
 	}

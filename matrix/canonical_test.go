@@ -2,7 +2,11 @@ package matrix
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strconv"
 	"testing"
 )
 
@@ -51,8 +55,51 @@ func TestCanonicalRefuses(t *testing.T) {
 	}
 }
 
+// byTree writes a decoded value: slower, and plain to read.
+func byTree(b []byte, v any) ([]byte, error) {
+	var err error
+	switch v := v.(type) {
+	case nil:
+		return append(b, "null"...), nil
+	case bool:
+		return strconv.AppendBool(b, v), nil
+	case json.Number:
+		n, err := v.Int64()
+		return strconv.AppendInt(b, n, 10), err
+	case string:
+		return appendString(b, v)
+	case []any:
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = byTree(b, e); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, ']'), nil
+	case map[string]any:
+		b = append(b, '{')
+		less := func(a, b string) int { return compareUTF16([]byte(a), []byte(b)) }
+		for i, k := range slices.SortedFunc(maps.Keys(v), less) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if b, err = appendString(b, k); err != nil {
+				return nil, err
+			}
+			if b, err = byTree(append(b, ':'), v[k]); err != nil {
+				return nil, err
+			}
+		}
+		return append(b, '}'), nil
+	}
+	return nil, fmt.Errorf("a %T", v)
+}
+
 func FuzzCanonical(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,"x",null,true]}`, `{"é":{"😀":-3}}`, `"\ud800"`, `1e400`, `{"a":1,"a":2}`} {
+	for _, seed := range []string{`{"a":[1,"x",null,true]}`, `{"é":{"😀":-3}}`, `"\ud800"`, `1e400`, `{"a":1,"a":2}`, `{"b":{"d":"\n","c":[{"f":false,"e":[]}]},"a":"\u0061","b":{}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -64,6 +111,12 @@ func FuzzCanonical(f *testing.F) {
 		if err != nil {
 			return
 		}
+		if want, err := byTree(nil, v); err != nil || string(want) != string(once) {
+			t.Fatalf("want %s, %v\n got %s", want, err, once)
+		}
+		if raw, err := Canonical(json.RawMessage(data)); err != nil || string(raw) != string(once) {
+			t.Fatalf("as raw JSON it is %s, %v\nand decoded %s", raw, err, once)
+		}
 		var back any
 		if err := decodeNumbers(once, &back); err != nil {
 			t.Fatalf("canonical bytes cannot be read back: %v\n%s", err, once)
@@ -73,6 +126,24 @@ func FuzzCanonical(f *testing.F) {
 			t.Fatalf("not a fixed point: %v\n%s\n%s", err, once, again)
 		}
 	})
+}
+
+func BenchmarkDigest(b *testing.B) {
+	o := Observations{Trials: make([]Trial, 40)}
+	for i := range o.Trials {
+		t := &o.Trials[i]
+		t.Cell, t.Rep, t.Packed, t.Answer = CellA, i, make([]Packed, 5), NewText("The code is value7.\n")
+		for j := range t.Packed {
+			t.Packed[j] = Packed{ID: "d7", Source: "d7", Text: NewText("The code of item7 is value7."), Access: []string{"everyone"}}
+		}
+		t.Prompt = []PromptMessage{{Role: "system", Text: NewText("Answer.")}, {Role: "user", Text: NewText("Which?")}}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := o.Digest(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 func TestDecimal(t *testing.T) {

@@ -309,7 +309,7 @@ func visitText(t *Text, visit func(*Text) error) error {
 // Digest identifies the observations: two executions that saw the same have the same digest, whatever times, request ids
 // and attempt counts they had.
 func (o *Observations) Digest() (string, error) {
-	stable := Observations{Store: o.Store, Rewriting: o.Rewriting.stable()}
+	stable := Observations{Store: o.Store, Rewriting: o.Rewriting.stable(), Trials: slices.Grow([]Trial(nil), len(o.Trials))}
 	if c := o.Store.RerankControl; c != nil {
 		control := *c
 		control.Asked = nil

@@ -57,7 +57,10 @@ type blob struct {
 	text bool
 }
 
-const lockFile = "LOCK"
+const (
+	lockFile   = "LOCK"
+	blobFolder = "blobs/sha256"
+)
 
 func (w *CaseWriter) work() string   { return path.Join(workFolder, string(w.exec.id), w.name) }
 func (w *CaseWriter) bundle() string { return path.Join(string(w.exec.id), w.name+bundleSuffix) }
@@ -73,7 +76,7 @@ func (w *CaseWriter) begin(pinsDigest string) error {
 	w.disk = newDisk(root, w.exec.hook)
 	host, _ := os.Hostname() // for whoever finds the folder; not worth failing for
 	owner := fmt.Sprintf("pid %d\nhost %s\nstart %s\n", os.Getpid(), host, w.stamp())
-	if err := w.disk.write(lockFile, []byte(owner), false); err != nil {
+	if err := w.disk.write(lockFile, []byte(owner)); err != nil {
 		return err
 	}
 	if w.journal, err = newJournal(w.disk); err != nil {
@@ -97,7 +100,7 @@ func (w *CaseWriter) fail(err error) error {
 func (w *CaseWriter) Plan(p *matrix.Plan) error {
 	data, err := matrix.Canonical(p)
 	if err == nil {
-		err = w.disk.write(planFile, data, false)
+		err = w.disk.write(planFile, data)
 	}
 	if err == nil {
 		err = w.journal.append(Record{
@@ -172,11 +175,24 @@ func (w *CaseWriter) blob(data []byte, durable bool) (string, error) {
 	}
 	sum := sha256.Sum256(data)
 	ref := "sha256:" + hex.EncodeToString(sum[:])
-	return ref, w.store(ref, data, blob{size: int64(len(data))}, durable)
+	if err := w.store(ref, data, blob{size: int64(len(data))}); err != nil {
+		return "", err
+	}
+	if durable {
+		return ref, w.disk.save()
+	}
+	return ref, nil
+}
+
+// isText reports whether a blob is stored and known as a text.
+func (w *CaseWriter) isText(ref string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.blobs[ref].text
 }
 
 // store writes one blob unless it is there already. Two goroutines may write the same blob: each writes the same bytes.
-func (w *CaseWriter) store(ref string, data []byte, b blob, durable bool) error {
+func (w *CaseWriter) store(ref string, data []byte, b blob) error {
 	w.mu.Lock()
 	have, ok := w.blobs[ref]
 	if ok {
@@ -184,13 +200,13 @@ func (w *CaseWriter) store(ref string, data []byte, b blob, durable bool) error 
 		w.blobs[ref] = have
 	}
 	w.mu.Unlock()
-	if ok && !durable {
+	if ok {
 		return nil
 	}
 	if int64(len(data)) > maxFile {
 		return fmt.Errorf("blob of %d bytes is over the limit of %d", len(data), maxFile)
 	}
-	if err := w.disk.write(blobPath(ref), data, durable); err != nil {
+	if err := w.disk.write(blobPath(ref), data); err != nil {
 		return err
 	}
 	w.mu.Lock()
@@ -203,7 +219,7 @@ func (w *CaseWriter) store(ref string, data []byte, b blob, durable bool) error 
 // blobPath returns where a blob stands in a bundle.
 func blobPath(ref string) string {
 	hexSum := strings.TrimPrefix(ref, "sha256:")
-	return "blobs/sha256/" + hexSum[:2] + "/" + hexSum
+	return path.Join(blobFolder, hexSum[:2], hexSum)
 }
 
 // Abort ends the work without a bundle. Work that holds a call that cannot be repeated for nothing is kept; other work is
@@ -240,7 +256,7 @@ func (w *CaseWriter) end() bool {
 func (w *CaseWriter) release() error {
 	err := w.journal.close()
 	if w.disk != nil {
-		err = errors.Join(err, w.disk.root.Close())
+		err = errors.Join(err, w.disk.close())
 	}
 	return errors.Join(err, unlockFolder(w.lock))
 }

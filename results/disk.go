@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -26,8 +27,11 @@ type disk struct {
 	root *os.Root
 	hook hook
 
-	temp    atomic.Int64
+	temp  atomic.Int64
+	saves group
+
 	mu      sync.Mutex
+	blobs   *os.Root        // the folder of blobs, nil until there is one: most files go there, and a short path costs few system calls
 	files   map[string]bool // written and not synced
 	folders map[string]bool // with entries that were not synced
 	made    map[string]bool // folders that exist
@@ -47,48 +51,54 @@ func (d *disk) at(step, name string) error {
 	return nil
 }
 
-// write makes a file of data: under a temporary name in the same folder, then renamed. Durable writes are synced before
-// they return, the others by syncAll.
-func (d *disk) write(name string, data []byte, durable bool) error {
-	return d.writeBy(name, func(f *os.File) error { return d.fill(f, name, data) }, durable)
+// write makes a file of data: under a temporary name, then renamed. It is durable after the next save.
+func (d *disk) write(name string, data []byte) error {
+	return d.writeBy(name, func(f *os.File) error { return d.fill(f, name, data) })
 }
 
 // writeBy is write for a file that is too large to be made in memory.
-func (d *disk) writeBy(name string, fill func(*os.File) error, durable bool) error {
+func (d *disk) writeBy(name string, fill func(*os.File) error) error {
 	folder := path.Dir(name)
-	if err := d.folder(folder); err != nil {
+	root, short, err := d.place(folder, name)
+	if err != nil {
 		return err
 	}
-	temp := path.Join(folder, ".tmp-"+strconv.FormatInt(d.temp.Add(1), 36))
-	if err := d.writeTemp(temp, name, fill, durable); err != nil {
-		return errors.Join(err, ignoreMissing(d.root.Remove(temp)))
+	temp := ".tmp-" + strconv.FormatInt(d.temp.Add(1), 36)
+	if err := d.writeTemp(root, temp, short, name, fill); err != nil {
+		return errors.Join(err, ignoreMissing(root.Remove(temp)))
 	}
 	d.mu.Lock()
-	if !durable {
-		d.files[name] = true
-	}
-	d.folders[folder] = true
+	d.files[name], d.folders[folder] = true, true
 	d.mu.Unlock()
-	if err := d.at(stepDone, name); err != nil {
-		return err
-	}
-	if durable {
-		return d.syncFolders(folder)
-	}
-	return nil
+	return d.at(stepDone, name)
 }
 
-func (d *disk) writeTemp(temp, name string, fill func(*os.File) error, durable bool) error {
-	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// place makes the folder of a file and returns an open one above it, with the file's name from there.
+func (d *disk) place(folder, name string) (*os.Root, string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.folderLocked(folder); err != nil {
+		return nil, "", err
+	}
+	short, ok := strings.CutPrefix(name, blobFolder+"/")
+	if !ok {
+		return d.root, name, nil
+	}
+	if d.blobs == nil {
+		var err error
+		if d.blobs, err = d.root.OpenRoot(blobFolder); err != nil {
+			return nil, "", err
+		}
+	}
+	return d.blobs, short, nil
+}
+
+func (d *disk) writeTemp(root *os.Root, temp, short, name string, fill func(*os.File) error) error {
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	err = fill(f)
-	if err == nil && durable {
-		if err = d.at(stepSync, name); err == nil {
-			err = f.Sync()
-		}
-	}
 	// A full disk may show only when the file is closed.
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
@@ -99,7 +109,29 @@ func (d *disk) writeTemp(temp, name string, fill func(*os.File) error, durable b
 	if err != nil {
 		return err
 	}
-	return d.root.Rename(temp, name)
+	return root.Rename(temp, short)
+}
+
+// remove takes a file away again.
+func (d *disk) remove(name string) error {
+	d.mu.Lock()
+	delete(d.files, name)
+	d.folders[path.Dir(name)] = true
+	d.mu.Unlock()
+	return d.root.Remove(name)
+}
+
+// save makes durable what was written so far. Those who wait for it at the same time share it.
+func (d *disk) save() error { return d.saves.do(d.syncEach) }
+
+func (d *disk) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.root.Close()
+	if d.blobs != nil {
+		err = errors.Join(err, d.blobs.Close())
+	}
+	return err
 }
 
 // fill writes data; a short write is always an error of Write.
@@ -114,13 +146,7 @@ func (d *disk) fill(f *os.File, name string, data []byte) error {
 	return err
 }
 
-// folder makes a folder and those above it.
-func (d *disk) folder(name string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.folderLocked(name)
-}
-
+// folderLocked makes a folder and those above it.
 func (d *disk) folderLocked(name string) error {
 	if d.made[name] {
 		return nil

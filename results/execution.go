@@ -182,8 +182,11 @@ func (e *Execution) finish(s *Summary) error {
 		}
 		w := bufio.NewWriter(f)
 		return errors.Join(s.Encode(w, " "), w.Flush())
-	}, true)
-	if closeErr := root.Close(); err == nil {
+	})
+	if err == nil {
+		err = d.save()
+	}
+	if closeErr := d.close(); err == nil {
 		err = closeErr
 	}
 	// A folder that still holds unfinished work is not empty and stays.

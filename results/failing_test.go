@@ -265,7 +265,7 @@ func TestSyncEach(t *testing.T) {
 		return nil
 	})
 	for _, name := range []string{"a", "b/c/d", "b/e"} {
-		if err := d.write(name, []byte(name), false); err != nil {
+		if err := d.write(name, []byte(name)); err != nil {
 			t.Fatal(err)
 		}
 	}

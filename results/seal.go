@@ -106,7 +106,7 @@ func (s *sealing) write(name, class, mediaType string, data []byte) error {
 	}
 	sum := sha256.Sum256(data)
 	s.files = append(s.files, File{Class: class, MediaType: mediaType, Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))})
-	return s.w.disk.write(name, data, false)
+	return s.w.disk.write(name, data)
 }
 
 // canonical writes v as RFC 8785 bytes and returns their digest.
@@ -148,7 +148,10 @@ func (s *sealing) observed(b *Bundle) (err error) {
 		if t.Withheld() {
 			return fmt.Errorf("text %q is not at hand", t.Ref)
 		}
-		return s.w.store(t.Ref, []byte(t.Value), blob{size: int64(len(t.Value)), text: true}, false)
+		if s.w.isText(t.Ref) {
+			return nil
+		}
+		return s.w.store(t.Ref, []byte(t.Value), blob{size: int64(len(t.Value)), text: true})
 	})
 	if err != nil {
 		return err
@@ -257,13 +260,13 @@ func (s *sealing) seal(b *Bundle) error {
 	if err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}
-	if err := w.disk.write(sumsFile, sums(m.Files, manifest), false); err != nil {
+	if err := w.disk.write(sumsFile, sums(m.Files, manifest)); err != nil {
 		return err
 	}
-	if err := w.disk.root.Remove(lockFile); err != nil {
+	if err := w.disk.remove(lockFile); err != nil {
 		return err
 	}
-	return w.disk.write(manifestFile, manifest, false)
+	return w.disk.write(manifestFile, manifest)
 }
 
 // sums lists every file as sha256sum -c reads it, the manifest among them.

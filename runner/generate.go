@@ -9,8 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/results"
@@ -29,11 +27,13 @@ func (r *caseRun) trials(ctx context.Context) error {
 	var todo []int
 	first := map[string]string{} // input digest → call key of the trial that makes the call
 	copies := map[int]int{}
+	r.obs.Trials = slices.Grow(r.obs.Trials, r.plan.Generations())
 	for _, cell := range r.plan.Cells {
 		packed, irrelevant, reason := r.context(cell, production)
 		if r.obs.Retrievals[0].Status != matrix.StatusOK && r.pipeline == nil {
 			reason = cmp.Or(r.unwritten(), "the search of C failed")
 		}
+		var prompt []matrix.PromptMessage
 		for rep := 1; rep <= cell.Repeats; rep++ {
 			t := matrix.Trial{Cell: cell.Cell, Rep: rep, Packed: packed, Irrelevant: irrelevant, Seed: r.experiment.Pipeline.Generate.Seed + int64(rep-1)}
 			if cell.Cell.Run() == matrix.Production || cell.Base == matrix.CellA {
@@ -50,7 +50,10 @@ func (r *caseRun) trials(ctx context.Context) error {
 			if reason != "" {
 				t.Status, t.Reason, t.Packed = matrix.StatusNotRun, reason, []matrix.Packed{}
 			}
-			if err := r.prepare(&t); err != nil {
+			if rep == 1 && t.Status != matrix.StatusNotRun && !r.serves(cell.Cell) {
+				prompt = r.prompt(packed)
+			}
+			if err := r.prepare(&t, prompt); err != nil {
 				return err
 			}
 			i := len(r.obs.Trials)
@@ -74,12 +77,10 @@ func (r *caseRun) trials(ctx context.Context) error {
 	}
 	// By repetition, so that A and B stand side by side in time and a provider that changes meanwhile changes both.
 	slices.SortStableFunc(todo, func(a, b int) int { return r.obs.Trials[a].Rep - r.obs.Trials[b].Rep })
-	group, callCtx := errgroup.WithContext(ctx)
-	group.SetLimit(r.experiment.Limits.Concurrency)
-	for _, i := range todo {
-		group.Go(func() error { return r.generate(callCtx, &r.obs.Trials[i]) })
-	}
-	if err := group.Wait(); err != nil {
+	err = r.flow.ask(ctx, r.plan, len(todo), func(ctx context.Context, n int, came func()) error {
+		return r.generate(ctx, &r.obs.Trials[todo[n]], came)
+	})
+	if err != nil {
 		return err
 	}
 	for i, from := range copies {
@@ -104,8 +105,8 @@ func (r *caseRun) byKey(key string) int {
 	return -1
 }
 
-// prepare renders the prompt, names the call, and serves the answer from production's cache where that would.
-func (r *caseRun) prepare(t *matrix.Trial) error {
+// prepare names the call by its prompt, and serves the answer from production's cache where that would.
+func (r *caseRun) prepare(t *matrix.Trial, prompt []matrix.PromptMessage) error {
 	if r.serves(t.Cell) {
 		return r.prepareService(t)
 	}
@@ -114,19 +115,20 @@ func (r *caseRun) prepare(t *matrix.Trial) error {
 		Provider: r.experiment.Backends.Generator.Adapter, Model: r.generatorInfo.Model, Params: r.plan.Cells[0].Settings,
 	}
 	t.ModelRequested = r.generatorInfo.Model
-	var err error
-	if t.Status != matrix.StatusNotRun {
-		t.Prompt = r.prompt(t.Packed)
+	t.Prompt = prompt
+	for _, m := range prompt {
+		t.PromptTokensLocal += m.Tokens
 	}
+	asked := slices.Clone(prompt)
+	for i := range asked { // how it is counted here is no part of what is asked
+		asked[i].Tokens = 0
+	}
+	var err error
 	if call.Input, err = matrix.Digest(struct {
 		Prompt []matrix.PromptMessage
 		Seed   int64
-	}{t.Prompt, t.Seed}); err != nil {
+	}{asked, t.Seed}); err != nil {
 		return err
-	}
-	for i := range t.Prompt { // after the digest: how it is counted here is no part of what is asked
-		t.Prompt[i].Tokens = r.count(t.Prompt[i].Text.Value)
-		t.PromptTokensLocal += t.Prompt[i].Tokens
 	}
 	r.inputs = append(r.inputs, call.Input)
 	if t.CallKey, err = call.Key(); err != nil {
@@ -141,17 +143,17 @@ func (r *caseRun) prepare(t *matrix.Trial) error {
 	return nil
 }
 
-// prompt renders the messages exactly as they are sent.
+// prompt renders the messages exactly as they are sent, and counts their tokens.
 func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 	var out []matrix.PromptMessage
 	for _, m := range r.prompter.Messages(r.c, packed) {
-		out = append(out, matrix.PromptMessage{Role: m.Role, Text: matrix.NewText(m.Text)})
+		out = append(out, matrix.PromptMessage{Role: m.Role, Text: matrix.NewText(m.Text), Tokens: r.count(m.Text)})
 	}
 	return out
 }
 
 // generate makes one call and records what came back. A failing call is an observation.
-func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
+func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) error {
 	if reason := r.keyOff.reason(); reason != "" {
 		t.Status, t.Reason = matrix.StatusNotRun, reason
 		return nil
@@ -174,6 +176,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial) error {
 	}
 	t.At = r.stamp()
 	response, failure := r.generator.Generate(callCtx, req)
+	came()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

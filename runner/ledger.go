@@ -72,6 +72,7 @@ func (g *ledger) policy(role string, backend *matrix.Backend, redact *adapters.R
 		Name: backend.Adapter, Redact: redact, Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency),
 		Meter: g.meter(role, backend), Pace: adapters.NewPace(l.RequestsPerMinute, l.TokensPerMinute),
 		OnAttempt: func(ctx context.Context, a adapters.Attempt) error { return g.attempt(ctx, role, a) },
+		TellEarly: role == matrix.RoleGenerator, // the turns of flow bound their calls
 	}
 }
 

@@ -30,7 +30,7 @@ func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Pr
 	probe.Planned = len(l.Cases)
 	complete := s.experiment.Checks.Fingerprint == matrix.FingerprintComplete
 	waiting, seen := make([]*searched, len(l.Cases)), make([]*verdict.Examination, len(l.Cases))
-	err = s.each(ctx, l.Cases, o.Drain, func(ctx context.Context, i int) error {
+	err = s.each(ctx, l.Cases, o.Drain, nil, func(ctx context.Context, i int) error {
 		c := &l.Cases[i].Case
 		found, err := s.search(ctx, c)
 		if err == nil && complete {

@@ -45,6 +45,7 @@ type session struct {
 	now        func() time.Time
 	progress   *Progress
 	reuse      *reuse // identical calls, over all sessions that share the backends
+	flow       *flow
 
 	deterministic bool
 	observed      matrix.Answer // whether the generator's word holds
@@ -127,7 +128,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	if err != nil {
 		return nil, err
 	}
-	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), notes: &notes{}, keyOff: &keyOff{}}
+	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), flow: newFlow(l.Experiment.Limits.Concurrency), notes: &notes{}, keyOff: &keyOff{}}
 	s.deterministic = b.deterministic()
 	defer func() {
 		if err != nil {
@@ -159,8 +160,9 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 }
 
 // each runs work for every case. The first case goes alone where the generator calls itself deterministic, since its
-// word decides how often all the others are repeated. Closing drain starts no further case.
-func (s *session) each(ctx context.Context, cases []experiments.LoadedCase, drain <-chan struct{}, work func(context.Context, int) error) error {
+// word decides how often all the others are repeated. Closing drain starts no further case. Where enter is not nil, a case begins
+// when it has returned.
+func (s *session) each(ctx context.Context, cases []experiments.LoadedCase, drain <-chan struct{}, enter, work func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(s.experiment.Limits.Concurrency)
 	var left atomic.Bool
@@ -177,7 +179,13 @@ func (s *session) each(ctx context.Context, cases []experiments.LoadedCase, drai
 		}
 		return work(ctx, i)
 	}
+	var entry error
 	for i := range cases {
+		if enter != nil {
+			if entry = enter(ctx, i); entry != nil {
+				break
+			}
+		}
 		if i == 0 && s.deterministic {
 			if err := start(i); err != nil {
 				return err
@@ -187,10 +195,15 @@ func (s *session) each(ctx context.Context, cases []experiments.LoadedCase, drai
 		group.Go(func() error { return start(i) })
 	}
 	err := group.Wait()
-	if err == nil && left.Load() {
+	switch {
+	case err != nil:
+		return err
+	case entry != nil:
+		return entry
+	case left.Load():
 		return ErrDrained
 	}
-	return err
+	return nil
 }
 
 // batch is how many cases are observed before they are judged. Each complete fingerprint reads the whole store, and what was
@@ -207,14 +220,25 @@ func (s *session) batch(cases int) int {
 func (s *session) runBatch(ctx context.Context, execution *results.Execution, batch []experiments.LoadedCase, first bool, drain <-chan struct{}, into []*results.CaseSummary) error {
 	complete := s.experiment.Checks.Fingerprint == matrix.FingerprintComplete
 	waiting := make([]*observed, len(batch))
-	err := s.each(ctx, batch, drain, func(ctx context.Context, i int) error {
-		o, err := s.observeCase(ctx, execution, &batch[i], first && i == 0 && s.deterministic)
+	plans := make([]*matrix.Plan, len(batch))
+	held := first && s.deterministic // by the first case
+	enter := func(ctx context.Context, i int) (err error) {
+		if plans[i], err = s.plan(&batch[i].Case, held && i == 0); err != nil {
+			return fmt.Errorf("case %q: %w", batch[i].Case.ID, err)
+		}
+		return s.flow.enter(ctx, drain, plans[i])
+	}
+	err := s.each(ctx, batch, drain, enter, func(ctx context.Context, i int) error {
+		o, err := s.observeCase(ctx, execution, &batch[i], plans[i], held && i == 0)
+		plans[i] = nil
 		if err == nil && complete {
 			waiting[i] = o
 			return nil
 		}
 		if err == nil {
+			s.flow.write()
 			into[i], err = s.seal(o)
+			s.flow.written()
 		}
 		if err != nil {
 			return fmt.Errorf("case %q: %w", batch[i].Case.ID, err)
@@ -265,12 +289,8 @@ type observed struct {
 }
 
 // observeCase makes all calls of one case. With hold, A's request is made twice to hold the generator to its word.
-func (s *session) observeCase(ctx context.Context, execution *results.Execution, lc *experiments.LoadedCase, hold bool) (_ *observed, err error) {
+func (s *session) observeCase(ctx context.Context, execution *results.Execution, lc *experiments.LoadedCase, plan *matrix.Plan, hold bool) (_ *observed, err error) {
 	c := &lc.Case
-	plan, err := s.plan(c, hold)
-	if err != nil {
-		return nil, err
-	}
 	pins, err := s.pins()
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ func Extract(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations) (Feat
 	if err != nil {
 		return Features{}, fmt.Errorf("pipeline.answer.citations: %w", err)
 	}
-	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}}
+	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}}
 	x.readBase()
 	f := Features{Schema: FeaturesSchema}
 	if texts, all := x.goldTexts(); all {
@@ -45,8 +45,9 @@ type extractor struct {
 	checker *Checker
 	answers answerReader
 	spans   map[string]Span
-	folded  map[string]Folded   // by text reference: a chunk is folded once however often it was returned
-	words   map[string][]string // by text reference
+	folded  map[string]Folded                 // by text reference: a chunk is folded once however often it was returned
+	words   map[string][]string               // by text reference
+	hits    map[string]map[string]*matrix.Hit // by call key of the retrieval, then by id
 	base    basePrompt
 	last    foldedPrompt // of the trial before: repetitions share their prompt
 }
@@ -326,6 +327,9 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 			out.Named++
 		}
 		hit := retrieved[p.ID]
+		if hit == nil {
+			hit = &matrix.Hit{}
+		}
 		if !p.Gold && t.Retrieval != "" && hit.Text.Ref != p.Text.Ref && (t.By == "" || hit.Text.Ref != "") { // a service need not tell the texts of its candidates
 			out.Altered = append(out.Altered, p.ID)
 		}

@@ -124,16 +124,20 @@ func (x *extractor) holdsAny(requirement int, t matrix.Text) bool {
 	return slices.ContainsFunc(x.c.Evidence.Required[requirement].AnyOf, func(g matrix.Gold) bool { return x.holds(t, g.Span) })
 }
 
-// retrieved maps the ids that a retrieval returned to its items.
-func (x *extractor) retrieved(callKey string) map[string]matrix.Hit {
-	out := map[string]matrix.Hit{}
+// retrieved maps the ids that a retrieval returned to its items. The trials of a case share a retrieval.
+func (x *extractor) retrieved(callKey string) map[string]*matrix.Hit {
+	if known, ok := x.hits[callKey]; ok {
+		return known
+	}
+	out := map[string]*matrix.Hit{}
 	for i := range x.o.Retrievals {
 		if r := &x.o.Retrievals[i]; r.CallKey == callKey {
-			for _, h := range r.Candidates {
-				out[h.ID] = h
+			for j := range r.Candidates {
+				out[r.Candidates[j].ID] = &r.Candidates[j]
 			}
 		}
 	}
+	x.hits[callKey] = out
 	return out
 }
 
