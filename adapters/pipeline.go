@@ -11,7 +11,9 @@ type Pipeline interface {
 	io.Closer
 	// Describe returns what the pipeline can be asked for. It may make a call.
 	Describe(ctx context.Context) (PipelineInfo, error)
-	// Ask runs the pipeline once. The trace holds what it told of each boundary; its RequestID is that of the request.
+	// Ask runs the pipeline once. The trace holds what it told of each boundary, in its order. Its RequestID is that of the request, or
+	// empty where the pipeline does not repeat it, which a note says. A trace of another request, or without the answer that was asked
+	// for, is an error. A request for what PipelineInfo does not declare is KindUnsupported.
 	Ask(ctx context.Context, req PipelineRequest) (Trace, error)
 }
 

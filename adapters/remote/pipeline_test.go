@@ -54,7 +54,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			t.Error(err)
 		}
 		fmt.Fprint(w, `{"request_id":"r1","answer":"a"}`)
-	}, `, "api_key_env": "KEY", "headers": {"X-Team": "search"}`)
+	}, `, "api_key_env": "KEY", "headers": {"X-Team": "search"}, "capabilities": {"context": true}`)
 	zero, seed := 0.0, int64(7)
 	req := question
 	req.Context, req.Temperature, req.Seed, req.MaxTokens = []adapters.ContextItem{}, &zero, &seed, 20
