@@ -11,6 +11,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 )
 
@@ -36,7 +37,7 @@ func (b *backends) openPipeline(ctx context.Context, e *matrix.Experiment, o Opt
 	if b.pipelineInfo, err = b.pipeline.Describe(ctx); err != nil {
 		return fmt.Errorf("asking the pipeline what it can do: %w", err)
 	}
-	if !b.pipelineInfo.Context && b.generator == nil {
+	if !b.pipelineInfo.Context && e.Backends.Generator == nil {
 		return adapters.NewError(spec.Adapter, "open", adapters.KindInvalid, errors.New(
 			"the service takes no context, so that B and D need another way: a tap (backends.service.tap), or backends.generator and pipeline.prompt as the service has them"))
 	}
@@ -60,31 +61,41 @@ func (b *backends) serves(cell matrix.CellID) bool {
 }
 
 // retrieveProduction makes production's search: by the service where it can stop behind it, else as the first answer shows it, and
-// else from the store, as the experiment declares it.
+// else from the store, as the experiment declares it. Without a store it is not made then.
 func (r *caseRun) retrieveProduction(ctx context.Context) (matrix.Retrieval, error) {
 	if r.pipeline == nil {
 		return r.retrieve(ctx, r.production())
 	}
 	out := r.newRetrieval()
 	if !r.pipelineInfo.Retrieval {
+		if r.probing {
+			out.Status, out.Reason = matrix.StatusNotRun, "the service does not stop before the answer, which a probe does not ask for"
+			return out, nil
+		}
 		if err := r.askFirst(ctx); err != nil {
 			return out, err
 		}
 		t := r.service.first
 		out.CallKey, out.At, out.LatencyMS, out.Status, out.Error = t.CallKey, t.At, t.LatencyMS, matrix.StatusOK, nil
-		if t.Status == matrix.StatusError {
-			return r.retrieve(ctx, r.production())
-		}
-		if r.readRetrieval(&out, &r.service.trace) {
+		if t.Status != matrix.StatusError && r.readRetrieval(&out, &r.service.trace) {
 			return out, nil
 		}
-		return r.retrieve(ctx, r.production())
+		return r.retrieveUntold(ctx, out)
 	}
 	told, err := r.retrieveService(ctx, &out)
 	if err != nil || told || out.Status != matrix.StatusOK {
 		return out, err
 	}
-	return r.retrieve(ctx, r.production())
+	return r.retrieveUntold(ctx, out)
+}
+
+// retrieveUntold makes production's search from the store, where the service has not told of its own.
+func (r *caseRun) retrieveUntold(ctx context.Context, out matrix.Retrieval) (matrix.Retrieval, error) {
+	if r.experiment.Backends.Store != nil {
+		return r.retrieve(ctx, r.production())
+	}
+	out.Status, out.Reason = matrix.StatusNotRun, "the service tells nothing of its retrieval, and "+verdict.NoStore
+	return out, nil
 }
 
 func (r *caseRun) newRetrieval() matrix.Retrieval {
@@ -127,7 +138,7 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 		r.noteAll(trace.Notes)
 		told = r.readRetrieval(out, &trace)
 		if trace.Packed != nil {
-			if r.service.packed, err = r.packedOf(callCtx, trace.Packed, nil); err != nil {
+			if r.service.packed, err = r.packedOf(callCtx, &trace, nil); err != nil {
 				return false, err
 			}
 		}
@@ -181,11 +192,14 @@ func hitsOf(items []adapters.TraceItem) []matrix.Hit {
 	return hits
 }
 
-// packedOf records a context that the service told. A text that it does not tell is read in the store, by id. Items of sent are gold
-// where they were sent as such.
-func (r *caseRun) packedOf(ctx context.Context, items []adapters.TraceItem, sent []matrix.Packed) ([]matrix.Packed, error) {
-	packed := make([]matrix.Packed, 0, len(items))
-	for _, item := range items {
+// packedOf records a context that the service told. A text that it does not tell there is that of its candidate with the same id, or
+// else is read in the store. Items of sent are gold where they were sent as such.
+func (r *caseRun) packedOf(ctx context.Context, trace *adapters.Trace, sent []matrix.Packed) ([]matrix.Packed, error) {
+	packed := make([]matrix.Packed, 0, len(trace.Packed))
+	for _, item := range trace.Packed {
+		if at := slices.IndexFunc(trace.Candidates, func(c adapters.TraceItem) bool { return c.ID == item.ID }); item.Text == nil && at >= 0 {
+			item.Text = trace.Candidates[at].Text
+		}
 		p := matrix.Packed{ID: item.ID, Source: item.Source, Revision: item.Revision, Access: item.Access}
 		if item.Score != nil {
 			p.Score = score(*item.Score)
@@ -373,7 +387,7 @@ func (r *caseRun) readTrace(ctx context.Context, t *matrix.Trial, trace *adapter
 	sent := given(t)
 	switch {
 	case trace.Packed != nil:
-		if t.Packed, err = r.packedOf(ctx, trace.Packed, sent); err != nil {
+		if t.Packed, err = r.packedOf(ctx, trace, sent); err != nil {
 			return err
 		}
 	case sent == nil:
