@@ -55,7 +55,9 @@ type Trace struct {
 	RequestID         string
 	QueryEffective    string
 	EmbedModel        string
-	Candidates        []TraceItem // as the search ranked them
+	Retrievals        []TraceSearch // of a pipeline that searches more than once, each search; nil: not told, or one
+	Candidates        []TraceItem   // as the search ranked them; of several, their union in the order in which it was packed from
+	Union             bool          // that order was not told: it is the one in which the searches were
 	Reranked          []TraceItem
 	Packed            []TraceItem // the final context
 	Prompt            []Message   // exactly as the model received it
@@ -69,6 +71,13 @@ type Trace struct {
 	CachedInputTokens *int
 	WireTime          time.Duration
 	Notes             []string // what bears on how far the trace can be trusted, a sentence each
+}
+
+// TraceSearch is one search of several. Empty and nil are "not told".
+type TraceSearch struct {
+	Query      string // as it was searched for
+	Filters    []Condition
+	Candidates []TraceItem
 }
 
 // TraceItem is one item at one boundary. A nil Text was not told.

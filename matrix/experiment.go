@@ -37,7 +37,9 @@ type Backends struct {
 }
 
 // WithoutStore reports whether the user's own service is all that there is to ask: what only a store could tell is not known.
-func (e *Experiment) WithoutStore() bool { return e.Backends.Store == nil && e.Backends.Pipeline != nil }
+func (e *Experiment) WithoutStore() bool {
+	return e.Backends.Store == nil && e.Backends.Pipeline != nil
+}
 
 // Backend is an adapter's name and its settings, a JSON object that the adapter's own schema has accepted.
 // As JSON it is one flat object: {"adapter": "embedded", …settings}.

@@ -22,7 +22,7 @@ type Probe struct {
 	Exit     int                   `json:"exit"`
 	Store    ProbedStore           `json:"store"`             // without an adapter where the experiment declares none
 	Service  *ProbedService        `json:"service,omitempty"` // where it was asked, for want of a store
-	Search   string                `json:"search"` // mode
+	Search   string                `json:"search"`            // mode
 	K        int                   `json:"k"`
 	Notes    []string              `json:"notes,omitempty"` // what the store says that bears on all of this
 	Scan     matrix.ScanFacts      `json:"scan"`

@@ -162,9 +162,7 @@ func (r *caseRun) readRetrieval(out *matrix.Retrieval, trace *adapters.Trace) bo
 	if ranking == nil {
 		return false
 	}
-	if trace.QueryEffective != "" {
-		out.QueryEffective = trace.QueryEffective
-	}
+	recordSearches(out, trace)
 	out.EmbedModel = trace.EmbedModel
 	out.Candidates = hitsOf(ranking)
 	if trace.Candidates != nil && trace.Reranked != nil {
@@ -175,6 +173,37 @@ func (r *caseRun) readRetrieval(out *matrix.Retrieval, trace *adapters.Trace) bo
 		}
 	}
 	return true
+}
+
+// recordSearches records what the service searched for, with each search where it tells of several. One is the retrieval itself.
+func recordSearches(out *matrix.Retrieval, trace *adapters.Trace) {
+	var queries []string
+	for _, s := range trace.Retrievals {
+		filter := matrix.Filter(nil)
+		for _, c := range s.Filters {
+			filter = append(filter, matrix.Condition(c))
+		}
+		if s.Query != "" {
+			queries = append(queries, s.Query)
+		}
+		if len(trace.Retrievals) > 1 {
+			out.Searches = append(out.Searches, matrix.Searched{Query: s.Query, Filter: filter, Candidates: hitsOf(s.Candidates)})
+		} else if filter != nil {
+			out.Filter = filter
+		}
+	}
+	if out.Searches != nil {
+		out.Merge = matrix.MergedByService
+		if trace.Union {
+			out.Merge = matrix.MergedAsTold
+		}
+	}
+	switch {
+	case trace.QueryEffective != "":
+		out.QueryEffective = trace.QueryEffective
+	case len(queries) > 0:
+		out.QueryEffective = strings.Join(queries, "\n")
+	}
 }
 
 func hitsOf(items []adapters.TraceItem) []matrix.Hit {
@@ -424,6 +453,9 @@ func (r *caseRun) noteAll(notes []string) {
 // declaredSearch makes the search that the experiment declares, in the store, and reports whether it gives what the service's own
 // gave. Only then do the probes, which take one thing away from the declared search, say anything of the service's.
 func (r *caseRun) declaredSearch(ctx context.Context) (same bool, err error) {
+	if r.obs.Retrievals[0].Searches != nil {
+		return false, nil // several are another search than the one that is declared
+	}
 	s := r.production()
 	s.cell = matrix.ProbeDeclared
 	declared, err := r.retrieve(ctx, s)

@@ -46,7 +46,7 @@ func (x *explained) search() {
 		head += ", exact"
 	}
 	x.line("  " + fit(head, x.width-4))
-	x.searchedFor(r)
+	x.searchedFor(r, f)
 	if len(r.Filter) > 0 {
 		x.labelled("  filter", filterText(r.Filter))
 	}
