@@ -151,7 +151,7 @@ type Searched struct {
 	Query         string `json:"query_effective"` // as the store received it; "": a service does not tell it
 	Filter        Filter `json:"filters_effective,omitempty"`
 	LowerIsBetter bool   `json:"lower_is_better,omitempty"`
-	Candidates    []Hit  `json:"candidates"`
+	Candidates    []Hit  `json:"candidates"` // nil: a service does not tell them
 	Deeper        bool   `json:"deeper,omitempty"`
 	Cap           int    `json:"cap,omitempty"`
 }

@@ -186,9 +186,14 @@ func recordSearches(out *matrix.Retrieval, trace *adapters.Trace) {
 		if s.Query != "" {
 			queries = append(queries, s.Query)
 		}
-		if len(trace.Retrievals) > 1 {
-			out.Searches = append(out.Searches, matrix.Searched{Query: s.Query, Filter: filter, Candidates: hitsOf(s.Candidates)})
-		} else if filter != nil {
+		switch {
+		case len(trace.Retrievals) > 1:
+			one := matrix.Searched{Query: s.Query, Filter: filter}
+			if s.Candidates != nil {
+				one.Candidates = hitsOf(s.Candidates)
+			}
+			out.Searches = append(out.Searches, one)
+		case filter != nil:
 			out.Filter = filter
 		}
 	}

@@ -115,10 +115,18 @@ func (w *walker) testIndex() (State, string) {
 	}
 	var held []string
 	if w.e.WithoutStore() {
-		if state, places := w.crossed(lostInSearch, ""); state == Clear {
-			return Clear, "the service found it: " + places
+		var places []string
+		for _, g := range w.gold {
+			switch {
+			case g.place.BySpan > 0:
+				places = append(places, fmt.Sprintf("the service found gold %s at rank %d", g.name(), g.place.BySpan))
+			case g.lost == crossedAll:
+				places = append(places, fmt.Sprintf("gold %s is in the prompt", g.name()))
+			default:
+				return Unobserved, NoStore
+			}
 		}
-		return Unobserved, NoStore
+		return Clear, strings.Join(places, "; ")
 	}
 	for _, g := range w.gold {
 		switch g.inStore {

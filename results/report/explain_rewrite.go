@@ -69,7 +69,10 @@ func (x *explained) searchedFor(r *matrix.Retrieval, f *verdict.RetrievalFeature
 			query = "(a query that is not told)"
 		}
 		parts := []string{thousands(len(s.Candidates)) + " ranked"}
-		if i < len(f.Searches) {
+		switch {
+		case s.Candidates == nil:
+			parts[0] = "what it found is not told"
+		case i < len(f.Searches):
 			parts = append(parts, x.goldIn(f.Searches[i])...)
 		}
 		if !reflect.DeepEqual(s.Filter, r.Filter) && len(s.Filter) > 0 {
