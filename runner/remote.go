@@ -77,7 +77,11 @@ func (r *caseRun) retrieveProduction(ctx context.Context) (matrix.Retrieval, err
 		}
 		t := r.service.first
 		out.CallKey, out.At, out.LatencyMS, out.Status, out.Error = t.CallKey, t.At, t.LatencyMS, matrix.StatusOK, nil
-		if t.Status != matrix.StatusError && r.readRetrieval(&out, &r.service.trace) {
+		switch failed := t.Status == matrix.StatusError; {
+		case failed && r.experiment.Backends.Store == nil:
+			out.Status, out.Error = t.Status, t.Error
+			return out, nil
+		case !failed && r.readRetrieval(&out, &r.service.trace):
 			return out, nil
 		}
 		return r.retrieveUntold(ctx, out)

@@ -236,8 +236,8 @@ func (w *walker) decide() {
 		switch {
 		case w.c.Expect != matrix.ExpectAnswer:
 			w.qualifier = CorrectRefusal
-		case len(w.gold) > 0 && !w.allInPrompt():
-			w.qualifier = WithoutEvidence
+		case slices.ContainsFunc(w.gold, func(g *goldState) bool { return g.lost != crossedAll && g.lost != notSeen && !w.textless(g) }):
+			w.qualifier = WithoutEvidence // what was not seen may have been there
 		}
 	default:
 		w.undecided()
