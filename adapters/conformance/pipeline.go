@@ -208,7 +208,11 @@ func wholeTrace(t *adapters.Trace) error {
 	if t.WireTime < 0 {
 		return fmt.Errorf("wire time %v", t.WireTime)
 	}
-	for boundary, items := range map[string][]adapters.TraceItem{"candidates": t.Candidates, "reranked": t.Reranked, "packed": t.Packed} {
+	boundaries := map[string][]adapters.TraceItem{"candidates": t.Candidates, "reranked": t.Reranked, "packed": t.Packed}
+	for i, s := range t.Retrievals {
+		boundaries[fmt.Sprintf("search %d", i+1)] = s.Candidates
+	}
+	for boundary, items := range boundaries {
 		for i, item := range items {
 			if item.ID == "" {
 				return fmt.Errorf("%s: item %d has no id", boundary, i+1)

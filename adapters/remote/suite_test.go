@@ -245,6 +245,7 @@ func TestSuiteFails(t *testing.T) {
 		{name: "zero tokens for not reported", service: after(func(_ *testRequest, t *testTrace) { t.Usage = map[string]int{"input_tokens": 0} }), want: whole},
 		{name: "less than no tokens", service: after(func(_ *testRequest, t *testTrace) { t.Usage = map[string]int{"output_tokens": -1} }), want: whole},
 		{name: "items without an id", service: after(func(_ *testRequest, t *testTrace) { t.Candidates = []testItem{{ID: ""}} }), want: whole},
+		{name: "a search's items without an id", more: mapped(`.retrievals = [{candidates: [{text: "x"}]}]`), want: whole},
 		{name: "an id of its own", adapter: tells(func(t *trace) { t.RequestID = "another" }), want: "the request id binds the trace to its request"},
 		{name: "no id and no note", adapter: tells(func(t *trace) { t.RequestID = "" }), want: "the request id binds the trace to its request"},
 		{name: "a mapping without the id", more: mapped(`del(.request_id)`), want: "the request id binds the trace to its request"},
