@@ -11,7 +11,9 @@ type Pipeline interface {
 	io.Closer
 	// Describe returns what the pipeline can be asked for. It may make a call.
 	Describe(ctx context.Context) (PipelineInfo, error)
-	// Ask runs the pipeline once. The trace holds what it told of each boundary; its RequestID is that of the request.
+	// Ask runs the pipeline once. The trace holds what it told of each boundary, in its order. Its RequestID is that of the request, or
+	// empty where the pipeline does not repeat it, which a note says. A trace of another request, or without the answer that was asked
+	// for, is an error. A request for what PipelineInfo does not declare is KindUnsupported.
 	Ask(ctx context.Context, req PipelineRequest) (Trace, error)
 }
 
@@ -53,7 +55,9 @@ type Trace struct {
 	RequestID         string
 	QueryEffective    string
 	EmbedModel        string
-	Candidates        []TraceItem // as the search ranked them
+	Retrievals        []TraceSearch // of a pipeline that searches more than once, each search; nil: not told, or one
+	Candidates        []TraceItem   // as the search ranked them; of several, their union in the order in which it was packed from
+	Union             bool          // that order was not told: it is the one in which the searches were
 	Reranked          []TraceItem
 	Packed            []TraceItem // the final context
 	Prompt            []Message   // exactly as the model received it
@@ -67,6 +71,13 @@ type Trace struct {
 	CachedInputTokens *int
 	WireTime          time.Duration
 	Notes             []string // what bears on how far the trace can be trusted, a sentence each
+}
+
+// TraceSearch is one search of several. Empty and nil are "not told".
+type TraceSearch struct {
+	Query      string // as it was searched for
+	Filters    []Condition
+	Candidates []TraceItem
 }
 
 // TraceItem is one item at one boundary. A nil Text was not told.

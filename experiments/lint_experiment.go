@@ -17,11 +17,11 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	if search.K > search.Depth && !root.lost("pipeline", "search", "k") && !root.lost("pipeline", "search", "depth") {
 		l.fail(pipeline("search", "k"), "k is %d and depth %d: the ranking must be recorded at least as far as items are passed on", search.K, search.Depth)
 	}
-	if search.Mode != matrix.ModeKeyword && e.Backends.Embedder == nil && !root.lost("backends", "embedder") {
+	if search.Mode != matrix.ModeKeyword && e.Backends.Embedder == nil && !e.WithoutStore() && !root.lost("backends", "embedder") {
 		l.fail(pipeline("search", "mode"), "mode %s searches by vectors: add backends.embedder, or use mode keyword", search.Mode)
 	}
 	switch {
-	case rerank != nil && e.Backends.Reranker == nil && !root.lost("backends", "reranker"):
+	case rerank != nil && e.Backends.Reranker == nil && !e.WithoutStore() && !root.lost("backends", "reranker"):
 		l.fail(pipeline("rerank"), "pipeline.rerank needs a reranker: add backends.reranker, or take rerank away")
 	case rerank == nil && e.Backends.Reranker != nil && !l.reranks && !root.lost("pipeline", "rerank"):
 		l.warn(root.place("backends", "reranker"), "this reranker is not used: add pipeline.rerank, such as rerank: {top: %d}", search.K)
@@ -35,6 +35,9 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 		l.fail(pipeline("assemble", "tokenizer"), "tokenizer words counts words, and the budget is in tokens: name a tokenizer such as o200k_base")
 	case unit == "" && tokenizer != "" && !root.lost("pipeline", "assemble", "budget"):
 		l.warn(pipeline("assemble", "tokenizer"), "without a budget there is nothing to count: add budget, or take tokenizer away")
+	}
+	if e.WithoutStore() && !root.lost("backends", "store") {
+		l.warn(root.place("backends"), "no store is declared: index, embedding and freshness are not tested, why the service does not find a piece of evidence is not known, and evidence without a text of its own is what the service tells of its items: add backends.store where culprit can reach it")
 	}
 	l.lintRewrite(root, e)
 	l.lintBudget(root, e)

@@ -88,8 +88,12 @@ func (s *shape) relaxIncluding() {
 			}
 			to = properties[step].(map[string]any)
 		}
-		to["required"] = from["required"]
-		delete(from, "required")
+		for _, asks := range []string{"required", "if", "else"} {
+			if rule, given := from[asks]; given {
+				to[asks] = rule
+				delete(from, asks)
+			}
+		}
 	}
 	s.root["if"] = map[string]any{"required": []any{"include"}}
 	s.root["else"] = alone

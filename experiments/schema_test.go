@@ -229,6 +229,12 @@ func TestPublishedSchemaAgreesWithCheck(t *testing.T) {
 		text  string // a case, or the rest of an experiment
 		valid bool
 	}{
+		{"backends: {store: {adapter: plain}, generator: {adapter: plain}}", true},
+		{"backends: {store: {adapter: plain}}", false},
+		{"backends: {generator: {adapter: plain}}", false},
+		{"backends: {service: {adapter: own}}", true},
+		{"backends: {service: {adapter: own}, store: {adapter: plain}}", true},
+		{"include: [backends.yaml]\nbackends: {store: {adapter: plain}}", true},
 		{"{id: 14, query: 2026, " + fit + "}", true},
 		{"{id: true, query: no, tags: {a: 1.5}, as: {tenant: 7, groups: [1, false]}, " + fit + "}", true},
 		{"{id: a, query: q, evidence: {required: [{source: 7, revision: 2.0, span: 12}]}, claims: [{id: 1, any: [1.971, true], never: [12], cites: [7]}]}", true},
@@ -256,12 +262,15 @@ func TestPublishedSchemaAgreesWithCheck(t *testing.T) {
 		{"include: [base.yaml]\npipeline: {rerank: {order: score}}", true},
 	} {
 		kind, text := "case", test.text
-		experiment := "-- experiment.yaml --\nculprit: v1\nname: 7\nbackends: {store: {adapter: plain}, generator: {adapter: plain, model: 4.10}, reranker: {adapter: plain}}\n"
+		experiment := "-- experiment.yaml --\nculprit: v1\nname: 7\n"
+		if !strings.Contains(text, "backends:") {
+			experiment += "backends: {store: {adapter: plain}, generator: {adapter: plain, model: 4.10}, reranker: {adapter: plain}}\n"
+		}
 		if strings.HasPrefix(text, "{") {
 			experiment += "cases: [case.yaml]\n-- case.yaml --\n" + text + "\n"
 		} else {
 			kind = "experiment"
-			experiment += "cases: [{id: 9, query: 1, expect: abstain}]\n" + text + "\n-- base.yaml --\npipeline: {rerank: {top: 3}}\n"
+			experiment += "cases: [{id: 9, query: 1, expect: abstain}]\n" + text + "\n-- base.yaml --\npipeline: {rerank: {top: 3}}\n-- backends.yaml --\nbackends: {generator: {adapter: plain}}\n"
 			text = parseArchive(experiment).files[0].text
 		}
 		_, err := Load(folderOf(t, experiment), Options{Schemas: schemas(t)})

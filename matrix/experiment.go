@@ -27,13 +27,18 @@ type Experiment struct {
 
 // Backends names who is talked to, one adapter each. A nil backend is not used.
 type Backends struct {
-	Store     *Backend `json:"store"`
+	Store     *Backend `json:"store,omitempty"` // nil only beside Pipeline: then what a store would tell is not known
 	Embedder  *Backend `json:"embedder,omitempty"`
 	Generator *Backend `json:"generator"` // nil only where Pipeline answers everything
 	Reranker  *Backend `json:"reranker,omitempty"`
 	Judge     *Backend `json:"judge,omitempty"` // a generator of its own
 	// Pipeline is the user's own service, which then is production: Pipeline below describes it, for what it does not do itself.
 	Pipeline *Backend `json:"service,omitempty"`
+}
+
+// WithoutStore reports whether the user's own service is all that there is to ask: what only a store could tell is not known.
+func (e *Experiment) WithoutStore() bool {
+	return e.Backends.Store == nil && e.Backends.Pipeline != nil
 }
 
 // Backend is an adapter's name and its settings, a JSON object that the adapter's own schema has accepted.

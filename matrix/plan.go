@@ -258,6 +258,9 @@ func expandVariant(variant string, c *Case) []PlannedCell {
 
 func expandSearches(e *Experiment, c *Case) []PlannedSearch {
 	searches := []PlannedSearch{{Cell: CellC}}
+	if e.WithoutStore() {
+		return searches // a service searches as it does: nothing can be taken away
+	}
 	s := e.Pipeline.Search
 	probe := func(cell CellID, wanted bool, change string) {
 		if wanted && c.HasGold() {

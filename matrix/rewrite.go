@@ -148,13 +148,19 @@ func (r *Rewriting) stable() *Rewriting {
 
 // Searched is one search of a retrieval that makes several.
 type Searched struct {
-	Query         string `json:"query_effective"` // as the store received it
+	Query         string `json:"query_effective"` // as the store received it; "": a service does not tell it
 	Filter        Filter `json:"filters_effective,omitempty"`
 	LowerIsBetter bool   `json:"lower_is_better,omitempty"`
-	Candidates    []Hit  `json:"candidates"`
+	Candidates    []Hit  `json:"candidates"` // nil: a service does not tell them
 	Deeper        bool   `json:"deeper,omitempty"`
 	Cap           int    `json:"cap,omitempty"`
 }
+
+// How several searches of a service became one ranking: it says so itself, or that is not told.
+const (
+	MergedByService = "by the service"
+	MergedAsTold    = "in the order in which they were told"
+)
 
 // SearchedNothing is the reason of a retrieval that had no query.
 const SearchedNothing = "the rewriting gave no query: nothing was searched for"

@@ -2,7 +2,7 @@ package matrix
 
 // StoreFacts is what the store checks saw, for one case.
 type StoreFacts struct {
-	Adapter          string         `json:"adapter"`
+	Adapter          string         `json:"adapter"` // "": the experiment declares no store
 	Version          string         `json:"version,omitempty"`
 	Collection       string         `json:"collection,omitempty"`
 	Notes            []string       `json:"notes,omitempty"` // what the store says that bears on all of this
@@ -79,7 +79,7 @@ type GoldFacts struct {
 	Copies      []string   `json:"copies,omitempty"` // ids under other sources that hold the whole text that the case gives
 	Text        Text       `json:"text,omitzero"`    // the gold text that B uses
 	TextID      string     `json:"text_id,omitempty"`
-	TextOrigin  string     `json:"text_origin,omitempty"` // "case", "store" or "span"
+	TextOrigin  string     `json:"text_origin,omitempty"` // "case", "store", "service" (an item of its trace) or "span"
 }
 
 // GoldItem is one item stored under a gold source. Cosine is the stored vector against a fresh embedding of the stored text.

@@ -20,8 +20,9 @@ type Probe struct {
 	Name     string                `json:"name"`
 	At       string                `json:"at"`
 	Exit     int                   `json:"exit"`
-	Store    ProbedStore           `json:"store"`
-	Search   string                `json:"search"` // mode
+	Store    ProbedStore           `json:"store"`             // without an adapter where the experiment declares none
+	Service  *ProbedService        `json:"service,omitempty"` // where it was asked, for want of a store
+	Search   string                `json:"search"`            // mode
 	K        int                   `json:"k"`
 	Notes    []string              `json:"notes,omitempty"` // what the store says that bears on all of this
 	Scan     matrix.ScanFacts      `json:"scan"`
@@ -50,6 +51,15 @@ type ProbedStore struct {
 	Items      int    `json:"items"`
 	Dimensions int    `json:"dimensions,omitempty"`
 	Distance   string `json:"distance,omitempty"`
+}
+
+// ProbedService is the user's own service as it describes itself.
+type ProbedService struct {
+	Name      string `json:"name"`
+	Version   string `json:"version,omitempty"`
+	Context   bool   `json:"context"`           // it answers from a given context
+	Through   string `json:"through,omitempty"` // how that gets in, where not by its own interface
+	Retrieval bool   `json:"retrieval"`         // it stops before the answer
 }
 
 // ProbedCheck is a check over all cases: no where one says no, else unknown where one is unknown.

@@ -186,6 +186,9 @@ func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (
 	case matrix.WithIrrelevant:
 		d, ok := r.irrelevant()
 		if !ok {
+			if r.experiment.Backends.Store == nil {
+				return nil, "", verdict.NoStore + " to take an unrelated item from"
+			}
 			return nil, "", "the store has no unrelated item"
 		}
 		return numbered(append(slices.Clone(gold), d)), d.ID, ""

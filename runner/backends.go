@@ -61,22 +61,13 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 			return nil, fmt.Errorf("asking the embedder what it is: %w", err)
 		}
 	}
-	spec := e.Backends.Store
-	cfg := config(spec)
-	cfg.IndexEmbedder, cfg.Documents = b.embedder, Documents(l)
-	store, err := o.Registry.Store(ctx, spec.Adapter, cfg)
-	if err != nil {
+	if err := b.openStore(ctx, l, o, config, policy); err != nil {
 		return nil, err
 	}
-	b.store = adapters.WrapStore(store, policy(matrix.RoleStore, spec))
-	if mode, modes := e.Pipeline.Search.Mode, store.Capabilities().Modes; len(modes) > 0 && !slices.Contains(modes, mode) {
-		return nil, &adapters.Error{Adapter: spec.Adapter, Op: "open", Kind: adapters.KindInvalid, Err: fmt.Errorf(
-			"pipeline.search.mode is %q, and the store is set up for %s: change the mode, or say in backends.store how to search by it", mode, strings.Join(modes, ", "))}
-	}
-	if b.storeInfo, err = b.store.Describe(ctx); err != nil {
-		return nil, fmt.Errorf("asking the store what it is: %w", err)
-	}
-	if searchOnly && e.Pipeline.Rewrite == nil {
+	switch {
+	case searchOnly && e.Backends.Store == nil: // whose search is left
+		return b, b.openPipeline(ctx, e, o, config, policy)
+	case searchOnly && e.Pipeline.Rewrite == nil:
 		return b, nil
 	}
 	if spec := e.Backends.Generator; spec != nil {
@@ -109,6 +100,30 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 		return nil, err
 	}
 	return b, nil
+}
+
+// openStore opens the store, or what stands for one where the experiment declares none.
+func (b *backends) openStore(ctx context.Context, l *experiments.Loaded, o Options, config func(*matrix.Backend) adapters.Config, policy func(string, *matrix.Backend) adapters.Policy) error {
+	spec := l.Experiment.Backends.Store
+	if spec == nil {
+		b.store = noStore{}
+		return nil
+	}
+	cfg := config(spec)
+	cfg.IndexEmbedder, cfg.Documents = b.embedder, Documents(l)
+	store, err := o.Registry.Store(ctx, spec.Adapter, cfg)
+	if err != nil {
+		return err
+	}
+	b.store = adapters.WrapStore(store, policy(matrix.RoleStore, spec))
+	if mode, modes := l.Experiment.Pipeline.Search.Mode, store.Capabilities().Modes; len(modes) > 0 && !slices.Contains(modes, mode) {
+		return &adapters.Error{Adapter: spec.Adapter, Op: "open", Kind: adapters.KindInvalid, Err: fmt.Errorf(
+			"pipeline.search.mode is %q, and the store is set up for %s: change the mode, or say in backends.store how to search by it", mode, strings.Join(modes, ", "))}
+	}
+	if b.storeInfo, err = b.store.Describe(ctx); err != nil {
+		return fmt.Errorf("asking the store what it is: %w", err)
+	}
+	return nil
 }
 
 func config(backend *matrix.Backend, l *experiments.Loaded, o Options) adapters.Config {

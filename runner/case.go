@@ -32,7 +32,7 @@ type caseRun struct {
 	calls    map[string]matrix.Call
 	inputs   []string // input digest of each trial
 	controls int      // calls of the rerank control so far
-	unranked bool     // the reranker is not asked
+	probing  bool     // neither the reranker nor anything that answers is asked
 	before   seen     // calls of the same case that were made already
 	service  service  // what the user's own pipeline has told so far
 }
@@ -92,9 +92,12 @@ func (s *session) newCase(c *matrix.Case, plan *matrix.Plan, recorder Recorder, 
 	}
 	info := s.storeInfo
 	r.obs.Store = matrix.StoreFacts{
-		Adapter: s.experiment.Backends.Store.Adapter, Version: info.Version, Collection: info.Collection, Mode: s.experiment.Pipeline.Search.Mode, Notes: info.Notes,
+		Version: info.Version, Collection: info.Collection, Mode: s.experiment.Pipeline.Search.Mode, Notes: info.Notes,
 		Fingerprint: info.Fingerprint, FingerprintBlind: info.FingerprintMisses, Content: s.presence.content, Revision: info.Revision, Fresh: s.presence.fresh,
 		Items: info.Count, Unmapped: s.presence.unmapped, Scan: s.presence.scan, Gold: s.presence.gold[c.ID],
+	}
+	if store := s.experiment.Backends.Store; store != nil {
+		r.obs.Store.Adapter = store.Adapter
 	}
 	if s.presence.err != nil {
 		r.obs.Store.Error = callError(s.presence.err)

@@ -210,8 +210,12 @@ const (
 	identityTexts    = 192 // in the calls that are not over all texts
 )
 
-// sharedCalls are made for all cases: documents are embedded for a store that makes its own vectors, and the sample afresh.
+// sharedCalls are made for all cases: documents are embedded for a store that makes its own vectors, and the sample afresh. Both
+// need a store.
 func (r *reckoning) sharedCalls() {
+	if r.e.WithoutStore() {
+		return
+	}
 	if r.e.Backends.Store.Free() && r.chunks > 0 {
 		calls := (r.chunks + batch - 1) / batch
 		worst, expected := margin(&r.corpus, r.chunks), r.corpus
@@ -232,6 +236,11 @@ func (r *reckoning) sharedCalls() {
 
 // searches adds the retrievals of a case. A search of a live store is made twice, as production makes it and to its full depth.
 func (r *reckoning) searches(c *matrix.Case, plan *matrix.Plan) {
+	if r.e.WithoutStore() { // the service is asked, for what its store finds
+		question := r.counted(c.Question())
+		r.add(c.ID, string(matrix.CellC), r.need(matrix.RoleGenerator, 1, margin(question, 1), 0, 0), r.need(matrix.RoleGenerator, 1, question, 0, 0))
+		return
+	}
 	each := 2
 	if r.e.Backends.Store.Free() {
 		each = 1

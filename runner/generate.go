@@ -24,6 +24,7 @@ func (r *caseRun) trials(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.goldOfTrace(production)
 	var todo []int
 	first := map[string]string{} // input digest → call key of the trial that makes the call
 	copies := map[int]int{}

@@ -19,9 +19,9 @@ type identity struct {
 	fresh  *fresh // of the sample
 }
 
-// identify looks at the seeded sample. It returns nil where the pipeline embeds nothing.
+// identify looks at the seeded sample. It returns nil where the pipeline embeds nothing, or there is no store to look into.
 func (s *session) identify(ctx context.Context, p *presence) (*identity, error) {
-	if s.embedder == nil || s.experiment.Pipeline.Search.Mode == matrix.ModeKeyword {
+	if s.embedder == nil || s.experiment.Pipeline.Search.Mode == matrix.ModeKeyword || s.experiment.Backends.Store == nil {
 		return nil, nil
 	}
 	info := s.storeInfo

@@ -17,7 +17,10 @@ func (s *session) pins() (results.Pins, error) {
 	}
 	info := s.storeInfo
 	p.Documents = info.Revision
-	p.Store.Version, p.Store.Collection, p.Store.Count = info.Version, info.Collection, strconv.Itoa(info.Count)
+	p.Store.Version, p.Store.Collection = info.Version, info.Collection
+	if s.experiment.Backends.Store != nil {
+		p.Store.Count = strconv.Itoa(info.Count)
+	}
 	p.Store.Fingerprint, p.Store.Revision, p.Store.EmbedModel = info.Fingerprint, info.Revision, info.EmbedModel
 	p.Store.Dimensions, p.Store.Distance = info.Dimensions, info.Distance
 	if p.Embedder != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/culprit-rag/culprit/results"
 )
 
-// Probe makes the store checks and the searches of C for every case, and asks no generator and no reranker. Nothing is written.
+// Probe makes the store checks and the searches of C for every case, and asks no generator and no reranker. Without a store, the user's
+// own service is asked what it can do, and for its retrieval where it stops before the answer. Nothing is written.
 func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Probe, err error) {
 	started := time.Now()
 	s, err := start(ctx, l, o, true)
@@ -28,7 +29,11 @@ func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Pr
 	probe.Notes, probe.Scan, probe.ScanMS = info.Notes, s.presence.scan, s.scanTook.Milliseconds()
 	probe.Fresh = s.presence.fresh
 	probe.Planned = len(l.Cases)
-	complete := s.experiment.Checks.Fingerprint == matrix.FingerprintComplete
+	if s.pipeline != nil {
+		can := s.pipelineInfo
+		probe.Service = &results.ProbedService{Name: can.Name, Version: can.Version, Context: can.Context, Through: can.Through, Retrieval: can.Retrieval}
+	}
+	complete := s.complete()
 	waiting, seen := make([]*searched, len(l.Cases)), make([]*verdict.Examination, len(l.Cases))
 	err = s.each(ctx, l.Cases, o.Drain, nil, func(ctx context.Context, i int) error {
 		c := &l.Cases[i].Case
@@ -90,7 +95,7 @@ func (s *session) search(ctx context.Context, c *matrix.Case) (*searched, error)
 	if err != nil {
 		return nil, err
 	}
-	r.unranked = true
+	r.probing = true
 	if err := r.retrieveAll(ctx); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 )
 
@@ -36,7 +37,7 @@ func (b *backends) openPipeline(ctx context.Context, e *matrix.Experiment, o Opt
 	if b.pipelineInfo, err = b.pipeline.Describe(ctx); err != nil {
 		return fmt.Errorf("asking the pipeline what it can do: %w", err)
 	}
-	if !b.pipelineInfo.Context && b.generator == nil {
+	if !b.pipelineInfo.Context && e.Backends.Generator == nil {
 		return adapters.NewError(spec.Adapter, "open", adapters.KindInvalid, errors.New(
 			"the service takes no context, so that B and D need another way: a tap (backends.service.tap), or backends.generator and pipeline.prompt as the service has them"))
 	}
@@ -60,31 +61,45 @@ func (b *backends) serves(cell matrix.CellID) bool {
 }
 
 // retrieveProduction makes production's search: by the service where it can stop behind it, else as the first answer shows it, and
-// else from the store, as the experiment declares it.
+// else from the store, as the experiment declares it. Without a store it is not made then.
 func (r *caseRun) retrieveProduction(ctx context.Context) (matrix.Retrieval, error) {
 	if r.pipeline == nil {
 		return r.retrieve(ctx, r.production())
 	}
 	out := r.newRetrieval()
 	if !r.pipelineInfo.Retrieval {
+		if r.probing {
+			out.Status, out.Reason = matrix.StatusNotRun, "the service does not stop before the answer, which a probe does not ask for"
+			return out, nil
+		}
 		if err := r.askFirst(ctx); err != nil {
 			return out, err
 		}
 		t := r.service.first
 		out.CallKey, out.At, out.LatencyMS, out.Status, out.Error = t.CallKey, t.At, t.LatencyMS, matrix.StatusOK, nil
-		if t.Status == matrix.StatusError {
-			return r.retrieve(ctx, r.production())
-		}
-		if r.readRetrieval(&out, &r.service.trace) {
+		switch failed := t.Status == matrix.StatusError; {
+		case failed && r.experiment.Backends.Store == nil:
+			out.Status, out.Error = t.Status, t.Error
+			return out, nil
+		case !failed && r.readRetrieval(&out, &r.service.trace):
 			return out, nil
 		}
-		return r.retrieve(ctx, r.production())
+		return r.retrieveUntold(ctx, out)
 	}
 	told, err := r.retrieveService(ctx, &out)
 	if err != nil || told || out.Status != matrix.StatusOK {
 		return out, err
 	}
-	return r.retrieve(ctx, r.production())
+	return r.retrieveUntold(ctx, out)
+}
+
+// retrieveUntold makes production's search from the store, where the service has not told of its own.
+func (r *caseRun) retrieveUntold(ctx context.Context, out matrix.Retrieval) (matrix.Retrieval, error) {
+	if r.experiment.Backends.Store != nil {
+		return r.retrieve(ctx, r.production())
+	}
+	out.Status, out.Reason = matrix.StatusNotRun, "the service tells nothing of its retrieval, and "+verdict.NoStore
+	return out, nil
 }
 
 func (r *caseRun) newRetrieval() matrix.Retrieval {
@@ -127,7 +142,7 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 		r.noteAll(trace.Notes)
 		told = r.readRetrieval(out, &trace)
 		if trace.Packed != nil {
-			if r.service.packed, err = r.packedOf(callCtx, trace.Packed, nil); err != nil {
+			if r.service.packed, err = r.packedOf(callCtx, &trace, nil); err != nil {
 				return false, err
 			}
 		}
@@ -151,9 +166,7 @@ func (r *caseRun) readRetrieval(out *matrix.Retrieval, trace *adapters.Trace) bo
 	if ranking == nil {
 		return false
 	}
-	if trace.QueryEffective != "" {
-		out.QueryEffective = trace.QueryEffective
-	}
+	recordSearches(out, trace)
 	out.EmbedModel = trace.EmbedModel
 	out.Candidates = hitsOf(ranking)
 	if trace.Candidates != nil && trace.Reranked != nil {
@@ -164,6 +177,42 @@ func (r *caseRun) readRetrieval(out *matrix.Retrieval, trace *adapters.Trace) bo
 		}
 	}
 	return true
+}
+
+// recordSearches records what the service searched for, with each search where it tells of several. One is the retrieval itself.
+func recordSearches(out *matrix.Retrieval, trace *adapters.Trace) {
+	var queries []string
+	for _, s := range trace.Retrievals {
+		filter := matrix.Filter(nil)
+		for _, c := range s.Filters {
+			filter = append(filter, matrix.Condition(c))
+		}
+		if s.Query != "" {
+			queries = append(queries, s.Query)
+		}
+		switch {
+		case len(trace.Retrievals) > 1:
+			one := matrix.Searched{Query: s.Query, Filter: filter}
+			if s.Candidates != nil {
+				one.Candidates = hitsOf(s.Candidates)
+			}
+			out.Searches = append(out.Searches, one)
+		case filter != nil:
+			out.Filter = filter
+		}
+	}
+	if out.Searches != nil {
+		out.Merge = matrix.MergedByService
+		if trace.Union {
+			out.Merge = matrix.MergedAsTold
+		}
+	}
+	switch {
+	case trace.QueryEffective != "":
+		out.QueryEffective = trace.QueryEffective
+	case len(queries) > 0:
+		out.QueryEffective = strings.Join(queries, "\n")
+	}
 }
 
 func hitsOf(items []adapters.TraceItem) []matrix.Hit {
@@ -181,11 +230,14 @@ func hitsOf(items []adapters.TraceItem) []matrix.Hit {
 	return hits
 }
 
-// packedOf records a context that the service told. A text that it does not tell is read in the store, by id. Items of sent are gold
-// where they were sent as such.
-func (r *caseRun) packedOf(ctx context.Context, items []adapters.TraceItem, sent []matrix.Packed) ([]matrix.Packed, error) {
-	packed := make([]matrix.Packed, 0, len(items))
-	for _, item := range items {
+// packedOf records a context that the service told. A text that it does not tell there is that of its candidate with the same id, or
+// else is read in the store. Items of sent are gold where they were sent as such.
+func (r *caseRun) packedOf(ctx context.Context, trace *adapters.Trace, sent []matrix.Packed) ([]matrix.Packed, error) {
+	packed := make([]matrix.Packed, 0, len(trace.Packed))
+	for _, item := range trace.Packed {
+		if at := slices.IndexFunc(trace.Candidates, func(c adapters.TraceItem) bool { return c.ID == item.ID }); item.Text == nil && at >= 0 {
+			item.Text = trace.Candidates[at].Text
+		}
 		p := matrix.Packed{ID: item.ID, Source: item.Source, Revision: item.Revision, Access: item.Access}
 		if item.Score != nil {
 			p.Score = score(*item.Score)
@@ -373,7 +425,7 @@ func (r *caseRun) readTrace(ctx context.Context, t *matrix.Trial, trace *adapter
 	sent := given(t)
 	switch {
 	case trace.Packed != nil:
-		if t.Packed, err = r.packedOf(ctx, trace.Packed, sent); err != nil {
+		if t.Packed, err = r.packedOf(ctx, trace, sent); err != nil {
 			return err
 		}
 	case sent == nil:
@@ -410,6 +462,9 @@ func (r *caseRun) noteAll(notes []string) {
 // declaredSearch makes the search that the experiment declares, in the store, and reports whether it gives what the service's own
 // gave. Only then do the probes, which take one thing away from the declared search, say anything of the service's.
 func (r *caseRun) declaredSearch(ctx context.Context) (same bool, err error) {
+	if r.obs.Retrievals[0].Searches != nil {
+		return false, nil // several are another search than the one that is declared
+	}
 	s := r.production()
 	s.cell = matrix.ProbeDeclared
 	declared, err := r.retrieve(ctx, s)

@@ -226,7 +226,7 @@ func (r *caseRun) queryVector(ctx context.Context, s search, query string) ([]fl
 // rerank lets the reranker order what the search passed on.
 func (r *caseRun) rerank(ctx context.Context, out *matrix.Retrieval) error {
 	settings := r.experiment.Pipeline.Rerank
-	if settings == nil || r.unranked || out.Status != matrix.StatusOK {
+	if settings == nil || r.probing || out.Status != matrix.StatusOK {
 		return nil
 	}
 	out.RerankModel, out.RerankTop, out.RerankOrder, out.RerankFloor = r.rerankerInfo.Model, settings.Top, settings.Order, settings.Threshold
@@ -285,7 +285,7 @@ func texts(hits []matrix.Hit) []string {
 // probes runs the searches of C that remove exactly one thing. They are made only where they decide something.
 func (r *caseRun) probes(ctx context.Context) error {
 	missed := r.goldMissed()
-	if missed && r.obs.Retrievals[0].By != "" {
+	if missed && r.obs.Retrievals[0].By != "" && r.experiment.Backends.Store != nil {
 		if same, err := r.declaredSearch(ctx); err != nil || !same {
 			return err
 		}

@@ -102,7 +102,7 @@ func (r *caseRun) retrieveOnce(ctx context.Context, s search, call matrix.Call, 
 		return r.retrieveNow(ctx, s, call, out)
 	}
 	reranks := "none"
-	if p := r.experiment.Pipeline.Rerank; p != nil && s.cell == matrix.CellC && !r.unranked {
+	if p := r.experiment.Pipeline.Rerank; p != nil && s.cell == matrix.CellC && !r.probing {
 		var err error
 		if reranks, err = matrix.Digest(p); err != nil {
 			return out, err

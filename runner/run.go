@@ -146,7 +146,9 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	if s.sources, err = readSources(ctx, l.Documents, s.store); err != nil {
 		return nil, err
 	}
-	s.progress.begin("scanning the store", b.storeInfo.Count)
+	if s.experiment.Backends.Store != nil {
+		s.progress.begin("scanning the store", b.storeInfo.Count)
+	}
 	began := time.Now()
 	if s.presence, err = s.prove(ctx, cases); err != nil {
 		return nil, fmt.Errorf("scanning the store: %w", err)
@@ -210,7 +212,7 @@ func (s *session) each(ctx context.Context, cases []experiments.LoadedCase, drai
 // observed before it waits for it; with the cheap one every case is judged at once.
 func (s *session) batch(cases int) int {
 	const between = 200 // two complete fingerprints
-	if s.experiment.Checks.Fingerprint == matrix.FingerprintComplete {
+	if s.complete() {
 		return between
 	}
 	return cases
@@ -218,7 +220,7 @@ func (s *session) batch(cases int) int {
 
 // runBatch observes some cases and seals a bundle for each. With first, the first of them holds the generator to its word.
 func (s *session) runBatch(ctx context.Context, execution *results.Execution, batch []experiments.LoadedCase, first bool, drain <-chan struct{}, into []*results.CaseSummary) error {
-	complete := s.experiment.Checks.Fingerprint == matrix.FingerprintComplete
+	complete := s.complete()
 	waiting := make([]*observed, len(batch))
 	plans := make([]*matrix.Plan, len(batch))
 	held := first && s.deterministic // by the first case
@@ -262,6 +264,11 @@ func (s *session) runBatch(ctx context.Context, execution *results.Execution, ba
 		into[i] = sealed
 	}
 	return err
+}
+
+// complete reports whether every item of the store is read before and after.
+func (s *session) complete() bool {
+	return s.experiment.Checks.Fingerprint == matrix.FingerprintComplete && s.experiment.Backends.Store != nil
 }
 
 // contentNow reads every item again, "" where that fails: then it is not known whether the index changed.

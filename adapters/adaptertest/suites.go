@@ -19,6 +19,8 @@ type (
 	GeneratorHarness = conformance.GeneratorHarness
 	// RerankerHarness is what a reranker must bring to be tested.
 	RerankerHarness = conformance.RerankerHarness
+	// PipelineHarness is what a pipeline must bring to be tested.
+	PipelineHarness = conformance.PipelineHarness
 )
 
 // The names of package conformance that harnesses use.
@@ -55,6 +57,12 @@ func TestGenerator(t *testing.T, h GeneratorHarness) {
 func TestReranker(t *testing.T, h RerankerHarness) {
 	t.Helper()
 	conformance.Reranker(of{t}, h)
+}
+
+// TestPipeline holds a pipeline to the contract of [adapters.Pipeline].
+func TestPipeline(t *testing.T, h PipelineHarness) {
+	t.Helper()
+	conformance.Pipeline(of{t}, h)
 }
 
 // of is a test as the suites see it.

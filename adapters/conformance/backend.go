@@ -40,7 +40,7 @@ func runChecks[H any](t T, h H, checks []check[H]) {
 	}
 }
 
-// Harness is what the suites for embedders, generators and rerankers need of a backend B.
+// Harness is what the suites for embedders, generators, rerankers and pipelines need of a backend B.
 type Harness[B io.Closer] struct {
 	// Open returns a healthy backend of its own for the caller, who closes it.
 	Open func(ctx context.Context) (B, error)

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,7 +42,9 @@ func (p *program) run(ctx context.Context, data []byte) ([]byte, error) {
 		return data, nil
 	}
 	var in any
-	if err := json.Unmarshal(data, &in); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber() // a long id or seed stays the number that it is
+	if err := dec.Decode(&in); err != nil {
 		return nil, err
 	}
 	iter := p.code.RunWithContext(ctx, in)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -24,6 +25,7 @@ type pipeline struct {
 	response *program
 	tap      *tap.Client // nil: none
 	toTap    *http.Transport
+	known    atomic.Pointer[adapters.PipelineInfo] // what was described last; nil: nothing yet
 }
 
 // answerLimit is the most of one answer that is read.
@@ -76,12 +78,16 @@ func (p *pipeline) Close() error {
 // Describe asks the service what it can be asked for, unless the settings say so. A service that has no such place can do the
 // least: answer.
 func (p *pipeline) Describe(ctx context.Context) (adapters.PipelineInfo, error) {
-	const op = "describe"
-	ctx, leave, err := p.Enter(ctx, op)
+	ctx, leave, err := p.Enter(ctx, "describe")
 	if err != nil {
 		return adapters.PipelineInfo{}, err
 	}
 	defer leave()
+	return p.describe(ctx)
+}
+
+func (p *pipeline) describe(ctx context.Context) (adapters.PipelineInfo, error) {
+	const op = "describe"
 	can := p.set.Capabilities
 	if can == nil {
 		address, _ := url.Parse(p.set.URL) // it was parsed before
@@ -106,6 +112,27 @@ func (p *pipeline) Describe(ctx context.Context) (adapters.PipelineInfo, error) 
 		address, _ := url.Parse(p.set.URL)
 		info.Name = address.Host
 	}
+	p.known.Store(&info)
+	return info, nil
+}
+
+// able returns what the service declares, and refuses what it does not: a service that takes no context may answer from its own, and
+// one that does not stop before the answer buys one. What every service can do needs no look at what it declares.
+func (p *pipeline) able(ctx context.Context, op string, req *adapters.PipelineRequest) (info adapters.PipelineInfo, err error) {
+	if req.Context == nil && req.Answer {
+		return info, nil
+	}
+	if known := p.known.Load(); known != nil {
+		info = *known
+	} else if info, err = p.describe(ctx); err != nil {
+		return info, err
+	}
+	switch {
+	case req.Context != nil && !info.Context:
+		return info, p.Says(op, adapters.KindUnsupported, "%s takes no context, as its capabilities or backends.service.capabilities say", info.Name)
+	case !req.Answer && !info.Retrieval:
+		return info, p.Says(op, adapters.KindUnsupported, "%s does not stop before the answer, as its capabilities or backends.service.capabilities say", info.Name)
+	}
 	return info, nil
 }
 
@@ -120,8 +147,12 @@ func (p *pipeline) Ask(ctx context.Context, req adapters.PipelineRequest) (adapt
 	if req.RequestID == "" {
 		return adapters.Trace{}, fail(op, adapters.KindInvalid, "a request without an id")
 	}
+	info, err := p.able(ctx, op, &req)
+	if err != nil {
+		return adapters.Trace{}, err
+	}
 	if p.tap != nil && req.Answer {
-		return p.tapped(ctx, op, req)
+		return p.tapped(ctx, op, req, info.Through != "")
 	}
 	return p.ask(ctx, op, req)
 }

@@ -54,7 +54,7 @@ func TestRequestOnTheWire(t *testing.T) {
 			t.Error(err)
 		}
 		fmt.Fprint(w, `{"request_id":"r1","answer":"a"}`)
-	}, `, "api_key_env": "KEY", "headers": {"X-Team": "search"}`)
+	}, `, "api_key_env": "KEY", "headers": {"X-Team": "search"}, "capabilities": {"context": true}`)
 	zero, seed := 0.0, int64(7)
 	req := question
 	req.Context, req.Temperature, req.Seed, req.MaxTokens = []adapters.ContextItem{}, &zero, &seed, 20
@@ -99,17 +99,37 @@ func TestTrace(t *testing.T) {
 
 func TestSeveralSearches(t *testing.T) {
 	t.Parallel()
-	p := open(t, says(200, `{"answer":"a","retrievals":[{"candidates":[{"id":"x"},{"id":"y"}]},{"candidates":[{"id":"y"},{"id":"z"}]}]}`), "")
-	got, err := p.Ask(t.Context(), question)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ids := ""
-	for _, c := range got.Candidates {
-		ids += c.ID
-	}
-	if ids != "xyz" || len(got.Notes) != 2 {
-		t.Errorf("candidates %q, notes %q", ids, got.Notes)
+	one := adapters.TraceSearch{Query: "class", Filters: []adapters.Condition{{Field: "tenant", AnyOf: []string{"acme"}}}, Candidates: []adapters.TraceItem{{ID: "x"}, {ID: "y"}}}
+	two := adapters.TraceSearch{Query: "flight", Candidates: []adapters.TraceItem{{ID: "y"}, {ID: "z"}}}
+	const told = `{"query":"class","filters":[{"field":"tenant","any_of":["acme"]}],"candidates":[{"id":"x"},{"id":"y"}]}, {"query_effective":"flight","candidates":[{"id":"y"},{"id":"z"}]}`
+	for _, tt := range []struct {
+		name, at   string
+		retrievals []adapters.TraceSearch
+		ids        string // of the candidates
+		union      bool
+	}{
+		{"two", `"retrievals":[` + told + `]`, []adapters.TraceSearch{one, two}, "xyz", true},
+		{"two, and their union", `"candidates":[{"id":"z"},{"id":"x"}],"retrievals":[` + told + `]`, []adapters.TraceSearch{one, two}, "zx", false},
+		{"one", `"retrievals":[{"query":"class"}]`, []adapters.TraceSearch{{Query: "class"}}, "", false},
+		{"none", `"retrievals":[]`, nil, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := open(t, says(200, `{"request_id":"r1","answer":"a",`+tt.at+`}`), "").Ask(t.Context(), question)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids := ""
+			for _, c := range got.Candidates {
+				ids += c.ID
+			}
+			if diff := cmp.Diff(tt.retrievals, got.Retrievals); diff != "" || ids != tt.ids || got.Union != tt.union || (len(got.Notes) > 0) != tt.union {
+				t.Errorf("candidates %q, union %v, notes %q, retrievals (-want +got):\n%s", ids, got.Union, got.Notes, diff)
+			}
+			if tt.ids == "" && got.Candidates != nil {
+				t.Error("what no search told is empty")
+			}
+		})
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/culprit-rag/culprit/adapters/remote/tap"
 )
 
-// tapped asks the service while the tap records, and puts the context into the prompt where the service takes none. A service that was
-// to get another context and whose model did not see it has answered something else: that is an error, and no answer.
-func (p *pipeline) tapped(ctx context.Context, op string, req adapters.PipelineRequest) (adapters.Trace, error) {
+// tapped asks the service while the tap records, and lets it put a context into the prompt where the service takes none. A service that
+// was to get another context and whose model did not see it has answered something else: that is an error, and no answer.
+func (p *pipeline) tapped(ctx context.Context, op string, req adapters.PipelineRequest, substitutes bool) (adapters.Trace, error) {
 	var none adapters.Trace
 	var substitution *tap.Substitution
-	if req.Context != nil && (p.set.Capabilities == nil || !p.set.Capabilities.Context) && p.set.Tap.Begin+p.set.Tap.End != "" {
+	if req.Context != nil && substitutes {
 		substitution = &tap.Substitution{Begin: p.set.Tap.Begin, End: p.set.Tap.End, With: p.written(req.Context)}
 		req.Context = nil
 	}

@@ -94,7 +94,10 @@ type (
 		Error json.RawMessage `json:"error"`
 	}
 	wireSearch struct {
-		Candidates []wireItem `json:"candidates"`
+		Query      string          `json:"query"`
+		Effective  string          `json:"query_effective"`
+		Filters    []wireCondition `json:"filters"`
+		Candidates *[]wireItem     `json:"candidates"`
 	}
 	wireItem struct {
 		ID       text     `json:"id"`
@@ -154,9 +157,21 @@ func (w *wireTrace) trace() adapters.Trace {
 		RequestID: w.RequestID, QueryEffective: w.QueryEffective, EmbedModel: w.EmbedModel, Candidates: items(w.Candidates), Reranked: items(w.Reranked), Packed: items(w.Packed),
 		ContextTruncated: w.Truncated, FinishReason: w.FinishReason, ModelReported: w.ModelReported, SystemFingerprint: w.Fingerprint, InputTokens: w.TokensReported,
 	}
-	if t.Candidates == nil && len(w.Retrievals) > 0 {
-		t.Candidates = union(w.Retrievals)
-		t.Notes = append(t.Notes, fmt.Sprintf("the candidates are the union of %d searches, in the order in which they were told", len(w.Retrievals)))
+	for _, r := range w.Retrievals {
+		s := adapters.TraceSearch{Query: r.Effective, Candidates: items(r.Candidates)}
+		if s.Query == "" {
+			s.Query = r.Query
+		}
+		for _, c := range r.Filters {
+			s.Filters = append(s.Filters, adapters.Condition(c))
+		}
+		t.Retrievals = append(t.Retrievals, s)
+	}
+	if t.Candidates == nil && len(t.Retrievals) > 0 {
+		t.Candidates, t.Union = union(t.Retrievals), len(t.Retrievals) > 1
+	}
+	if t.Union {
+		t.Notes = append(t.Notes, fmt.Sprintf("the candidates are the union of %d searches, in the order in which they were told", len(t.Retrievals)))
 	}
 	if w.Prompt != nil {
 		t.Prompt = []adapters.Message{}
@@ -200,11 +215,15 @@ func items(list *[]wireItem) []adapters.TraceItem {
 	return out
 }
 
-// union lists what several searches found, each item once, where it was told first.
-func union(searches []wireSearch) []adapters.TraceItem {
-	out, seen := []adapters.TraceItem{}, map[string]bool{}
+// union lists what several searches found, each item once, where it was told first; nil where none tells what it found.
+func union(searches []adapters.TraceSearch) []adapters.TraceItem {
+	var out []adapters.TraceItem
+	seen := map[string]bool{}
 	for _, s := range searches {
-		for _, i := range items(&s.Candidates) {
+		if s.Candidates != nil && out == nil {
+			out = []adapters.TraceItem{}
+		}
+		for _, i := range s.Candidates {
 			if !seen[i.ID] {
 				seen[i.ID] = true
 				out = append(out, i)

@@ -58,6 +58,9 @@ func (a *app) fill(ctx context.Context, o loadOptions) (err error) {
 		return err
 	}
 	store := loaded.Experiment.Backends.Store
+	if store == nil {
+		return usage("%s declares no store, so that there is nothing to fill: add backends.store", quote(loaded.Path))
+	}
 	if store.Adapter == "embedded" { // before its documents are read: it is no mistake to ask
 		return a.showLoad(loaded.Experiment.Name, &loader.Report{Adapter: store.Adapter, Action: loader.Unneeded})
 	}

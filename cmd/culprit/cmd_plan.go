@@ -106,8 +106,8 @@ func expand(ctx context.Context, l *experiments.Loaded) (_ *plans, err error) {
 }
 
 func (a *app) showPlans(e *matrix.Experiment, p *plans) {
-	for _, text := range report.Wrap(fmt.Sprintf("%s · %s · store %s/%s · generator %s · k %d · budget %s · repeats %d", e.Name,
-		counted(len(p.Cases), "case", "cases"), e.Backends.Store.Adapter, e.Pipeline.Search.Mode, generatorOf(e),
+	for _, text := range report.Wrap(fmt.Sprintf("%s · %s · store %s · generator %s · k %d · budget %s · repeats %d", e.Name,
+		counted(len(p.Cases), "case", "cases"), storeOf(e), generatorOf(e),
 		e.Pipeline.Search.K, e.Pipeline.Assemble.Budget, e.Runs.Repeats), a.width()) {
 		line(a.out, text)
 	}
@@ -344,6 +344,14 @@ func (a *app) showSubjects(cases []*matrix.Plan, differ bool) {
 func padded(text string, width int) string {
 	text = report.Safe(text)
 	return text + strings.Repeat(" ", max(0, width-report.Columns(text)))
+}
+
+// storeOf names the store and how it is searched.
+func storeOf(e *matrix.Experiment) string {
+	if e.Backends.Store == nil {
+		return "none"
+	}
+	return e.Backends.Store.Adapter + "/" + e.Pipeline.Search.Mode
 }
 
 // generatorOf names who answers: the generator's adapter, or the user's own service.

@@ -27,7 +27,8 @@ were the stored vectors made by the embedder that the queries use, does the filt
 index fresh, and does it move while it is looked at.
 
 The store is only read. Nothing is written anywhere. The embedder is asked for the queries and
-for a sample of the stored texts (checks.sample).
+for a sample of the stored texts (checks.sample). Without a store, backends.service is asked what it
+can do, and for its retrieval where it stops before the answer.
 
 Exit codes, over the cases with risk: blocking (the default): 3, the evidence of one would not
 reach the context, or corpus_hit, fresh, dimension_match, embed_behaviour_match or

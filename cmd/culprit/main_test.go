@@ -24,12 +24,14 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata/script")
 
 // TestMain makes programs of the test binary: culprit itself; steady, which is culprit with everything on its streams replaced
-// that differs from run to run; paying, which is steady with an adapter whose models cost money; and two plugins.
+// that differs from run to run; paying, which is steady with an adapter whose models cost money; serving, which is steady with a service
+// to ask; and two plugins.
 func TestMain(m *testing.M) {
 	testscript.Main(leakless{m}, map[string]func(){
 		"culprit": func() { os.Exit(culprit()) },
 		"steady":  func() { os.Exit(steadied()) },
 		"paying":  func() { os.Exit(paying()) },
+		"serving": func() { os.Exit(serving()) },
 
 		"models-plugin": modelsPlugin,
 		"broken-plugin": brokenPlugin,

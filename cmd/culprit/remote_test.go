@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -46,6 +47,29 @@ func TestRemoteExample(t *testing.T) {
 		}
 		if want := []string{"the probes of C: the search that pipeline.search declares, in backends.store"}; !slices.Equal(notProduction, want) {
 			t.Errorf("not production: %q, want %q", notProduction, want)
+		}
+	})
+	t.Run("without a store", func(t *testing.T) {
+		t.Parallel()
+		at := startService(t, service, "--listen", "127.0.0.1:0", "--corpus", corpus)
+		folder := t.TempDir()
+		if err := os.CopyFS(folder, os.DirFS(remoteExample)); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(folder, "experiment.yaml")
+		whole, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := regexp.MustCompile(`(?m)^  store:.*\n(    .*\n)+`)
+		if err := os.WriteFile(file, store.ReplaceAll(whole, nil), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, notProduction := verdicts(t, file, "--set", "backends.service.url="+at)
+		want := maps.Clone(want)
+		want["mileage-rate"], want["lie-flat-seat"] = "inconclusive", "inconclusive" // that they are missing, or rank nowhere, a store shows
+		if diff := cmp.Diff(want, got); diff != "" || notProduction != nil {
+			t.Errorf("verdicts (-composed +service), not production %q:\n%s", notProduction, diff)
 		}
 	})
 	t.Run("an interface of its own", func(t *testing.T) {

@@ -58,6 +58,17 @@ func (x *facts) goldChecks() []Check {
 			}
 		}
 	}
+	if x.e.WithoutStore() {
+		// What the service found is stored. What it did not find may be stored all the same, and of neither is more known.
+		checks := []Check{{Name: "corpus_hit", Result: stored, Evidence: NoStore}}
+		if stored == matrix.Yes {
+			checks[0].Evidence = "the service found it; " + NoStore
+		}
+		for _, name := range []string{"gold_id_resolves", "revision_match", "body_hash_match", "fresh"} {
+			checks = append(checks, Check{Name: name, Result: matrix.Unknown, Evidence: NoStore})
+		}
+		return append(checks, x.boundaryChecks()...)
+	}
 	checks := []Check{
 		{Name: "corpus_hit", Result: stored, Evidence: fmt.Sprintf("%s; %s scanned", strings.Join(evidence, "; "), x.scanned())},
 		{Name: "gold_id_resolves", Result: resolves, Evidence: orElse(strings.Join(unresolved, ", "), "every gold source has a stored item")},
@@ -65,6 +76,12 @@ func (x *facts) goldChecks() []Check {
 		{Name: "body_hash_match", Result: x.bodies(), Evidence: unlessKnown(x.bodies(), "the case gives no text beside the span to compare the stored one with")},
 		x.freshCheck(),
 	}
+	return append(checks, x.boundaryChecks()...)
+}
+
+// boundaryChecks say how far every required item came in production.
+func (x *facts) boundaryChecks() []Check {
+	var checks []Check
 	boundaries := []struct {
 		name string
 		lost boundary
@@ -76,7 +93,7 @@ func (x *facts) goldChecks() []Check {
 		result := matrix.Yes
 		for _, g := range x.gold {
 			switch {
-			case g.lost == notSeen:
+			case g.lost == notSeen, g.lost == lostInSearch && x.textless(g):
 				result = worse(result, matrix.Unknown)
 			case g.lost >= b.lost && g.lost != crossedAll:
 				result = matrix.No
@@ -227,6 +244,8 @@ func (x *facts) stableCheck() Check {
 	s := &x.o.Store
 	c := Check{Name: "index_stable", Result: x.indexStable(), Evidence: "cheap fingerprint before and after"}
 	switch {
+	case x.e.WithoutStore():
+		c.Evidence = NoStore
 	case c.Result == matrix.No && s.Items != s.ItemsAfter:
 		c.Evidence = fmt.Sprintf("it changed while it was read: %s before, %d after", counted(s.Items, "item", "items"), s.ItemsAfter)
 	case c.Result == matrix.No:

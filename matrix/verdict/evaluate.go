@@ -236,8 +236,8 @@ func (w *walker) decide() {
 		switch {
 		case w.c.Expect != matrix.ExpectAnswer:
 			w.qualifier = CorrectRefusal
-		case len(w.gold) > 0 && !w.allInPrompt():
-			w.qualifier = WithoutEvidence
+		case slices.ContainsFunc(w.gold, func(g *goldState) bool { return g.lost != crossedAll && g.lost != notSeen && !w.textless(g) }):
+			w.qualifier = WithoutEvidence // what was not seen may have been there
 		}
 	default:
 		w.undecided()
@@ -256,14 +256,29 @@ func (w *walker) undecided() {
 		w.missing = append(w.missing, "evidence: the case names no required evidence, so no stage can be tested")
 	case w.allInPrompt() && !b.usable():
 		w.missing = append(w.missing, "generate: B was not scored, so the generator cannot be told from the context: "+w.cellReason(b))
-	case w.packedUnseen():
+	case w.search != nil && w.packedUnseen():
 		w.missing = append(w.missing, "assemble: the service tells neither what it packs nor its prompt: add packed or prompt to its trace, or a tap")
 	case slices.ContainsFunc(w.gold, func(g *goldState) bool { return g.lost == notSeen }):
-		w.missing = append(w.missing, "retrieve: the production retrieval was not observed")
+		w.missing = append(w.missing, "retrieve: the production retrieval was not observed"+prefixed(": ", w.notSearched()))
+	case w.e.WithoutStore() && w.bareSpan() != "":
+		w.missing = append(w.missing, fmt.Sprintf("generate: of gold %s B had the span alone, which may be too little to answer from: add its text to the evidence, or let the service tell the text of its items; %s", w.bareSpan(), NoStore))
 	default:
 		w.outcome = Fail
 		w.add(w.last, yes(passes(w.facts, matrix.CellA), "no rule explains it with what was observed"), "")
 	}
+}
+
+// bareSpan names a required item of which nobody tells more than the span, where B fails; "" for none.
+func (w *walker) bareSpan() string {
+	if !w.cells[matrix.CellB].fails() {
+		return ""
+	}
+	for _, g := range w.gold {
+		if best := GoldText(&w.o.Store, g.requirement); best != nil && best.TextOrigin == "span" {
+			return g.name()
+		}
+	}
+	return ""
 }
 
 func (w *walker) cellReason(c *cellFacts) string {

@@ -53,8 +53,10 @@ func Examine(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Obs
 	}
 	if q := x.failedSearch(); q != nil {
 		out.Error = q.Kind + ": " + q.Message
+	} else if why := x.notSearched(); e.WithoutStore() && why != "" {
+		out.Missing = append(out.Missing, "retrieve: "+why)
 	} else if c, _ := x.retrieval(matrix.CellC); c == nil {
-		out.Error = x.notSearched()
+		out.Error = why
 	}
 	// Whether a later boundary holds the gold is for a run to see.
 	out.Checks = slices.DeleteFunc(out.Checks, func(c Check) bool {

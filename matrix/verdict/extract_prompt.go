@@ -34,18 +34,19 @@ func (x *extractor) readBase() {
 
 func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt matrix.Text, folded Folded) GoldPlace {
 	var g GoldPlace
+	untold := false // of what may be the gold's item, the text
 	for _, p := range t.Packed {
 		if g.Packed == 0 && (x.serves(requirement, p.ID, p.Source, p.Revision, p.Text) || p.Gold && x.holdsAny(requirement, p.Text)) {
 			g.Packed, g.PackedID = p.Position, p.ID
 		}
 		if g.ByID == 0 && x.named(requirement, p.ID, p.Source) {
-			g.ByID = p.Position
+			g.ByID, untold = p.Position, p.Text.Ref == ""
 		}
 	}
 	// The span counts as being in the prompt only if a packed item brings it: a short span may stand elsewhere by chance, such
 	// as in the question.
 	for _, alternative := range x.c.Evidence.Required[requirement].AnyOf {
-		if g.Packed == 0 && !t.Unseen(matrix.PackedUnobserved) || g.Prompt {
+		if g.Packed == 0 && !untold && !t.Unseen(matrix.PackedUnobserved) || g.Prompt {
 			continue
 		}
 		span := NewSpan(alternative.Span)

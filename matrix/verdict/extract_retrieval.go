@@ -38,6 +38,17 @@ func (x *extractor) retrieval(r *matrix.Retrieval) RetrievalFeatures {
 		}
 		out.Gold = append(out.Gold, p)
 	}
+	for _, s := range r.Searches {
+		ranks := make([]int, len(x.c.Evidence.Required))
+		for i := range ranks {
+			for _, h := range s.Candidates {
+				if ranks[i] == 0 && x.serves(i, h.ID, h.Source, h.Revision, h.Text) {
+					ranks[i] = h.Rank
+				}
+			}
+		}
+		out.Searches = append(out.Searches, ranks)
+	}
 	if r.Cell == matrix.CellC && x.c.HasGold() {
 		out.Duplicate = x.duplicates(r.Candidates[:min(len(r.Candidates), max(r.K, duplicateReach))])
 		for _, h := range r.Candidates {

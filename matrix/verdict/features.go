@@ -38,6 +38,7 @@ type StoredRelation struct {
 type RetrievalFeatures struct {
 	Cell      matrix.CellID `json:"cell"`
 	Gold      []Place       `json:"gold,omitempty"`      // one for each requirement
+	Searches  [][]int       `json:"searches,omitempty"`  // where there were several, of each: the rank by span of each requirement, 0 for none
 	Duplicate []int         `json:"duplicate,omitempty"` // ranks whose text repeats that of a better rank
 	Outdated  []int         `json:"outdated,omitempty"`  // ranks of declared superseded items
 	Forbidden []int         `json:"forbidden,omitempty"` // ranks of items that the asker may not see

@@ -1,10 +1,74 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
+
+// NoStore is why nothing is known of what only a store could tell.
+const NoStore = "no store is declared (backends.store)"
+
+// withoutStore says what may have kept the gold from what is passed on, where there is no store to look into.
+func (x *facts) withoutStore(g *goldState) finding {
+	var labels []string
+	rules := Rules()
+	for i := range rules {
+		r := &rules[i]
+		if r.gold != nil && x.mayBe(r, g) && !slices.Contains(labels, r.ID()) {
+			labels = append(labels, r.ID())
+		}
+	}
+	where := fmt.Sprintf("gold %s is not among the %s that the service tells", g.name(), counted(len(x.search.Candidates), "candidate", "candidates"))
+	switch {
+	case g.place.BySpan > 0:
+		where = fmt.Sprintf("gold %s: rank %d, cutoff %d", g.name(), g.place.BySpan, x.search.K)
+	case x.textless(g):
+		where += ", or is its item at rank " + strconv.Itoa(g.place.BySource) + ", of which it does not tell the text"
+	case g.place.BySource > 0:
+		where += fmt.Sprintf(" (an item of its source is at rank %d, without its span)", g.place.BySource)
+	}
+	if len(x.search.Candidates) <= x.search.K {
+		where += "; how deep it searched is not told"
+	}
+	return unknown(fmt.Sprintf("%s: it may be %s. backends.store would decide, and is not declared", where, strings.Join(labels, ", ")))
+}
+
+// textless reports whether the service tells an item of the gold's source and not its text, which no store can tell either: whether
+// the gold was found is then not known.
+func (x *facts) textless(g *goldState) bool {
+	return x.e.WithoutStore() && x.search != nil && g.place.BySpan == 0 && g.place.BySource > 0 && x.search.Candidates[g.place.BySource-1].Text.Ref == ""
+}
+
+// mayBe reports whether a rule might explain the loss of a gold if a store could be asked.
+func (x *facts) mayBe(r *Rule, g *goldState) bool {
+	found := g.place.BySpan > 0
+	switch r.Stage {
+	case StageIndex:
+		return !found
+	case StageEmbed:
+		return !x.keyword()
+	case StageRetrieve:
+	default:
+		return false
+	}
+	switch r.Label {
+	case "query-altered":
+		return x.search.QueryEffective != x.search.Query
+	case "filtered-out":
+		return !found && len(x.search.Filter) > 0
+	case "below-threshold":
+		return !found && x.search.Threshold != nil
+	case "approximate-miss":
+		return approximated(x, g)
+	case "filter-ignored", "crowded-out":
+		return found
+	}
+	return true
+}
 
 // packedUnseen reports whether the service does not tell what it packs, and the gold was lost where only that would show it.
 func (x *facts) packedUnseen() bool {

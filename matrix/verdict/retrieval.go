@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/culprit-rag/culprit/matrix/measure"
 )
@@ -10,7 +11,7 @@ import (
 // without gold, or one whose search was not observed, has no metrics.
 func (x *facts) retrievalResult() RetrievalResult {
 	out := RetrievalResult{Gold: x.goldRanks()}
-	if x.search == nil || len(x.gold) == 0 {
+	if x.search == nil || len(x.gold) == 0 || slices.ContainsFunc(x.gold, x.textless) {
 		return out
 	}
 	ranks, byID := make([]int, len(x.gold)), make([]int, len(x.gold))

@@ -82,6 +82,9 @@ func assembleRules() []Rule {
 					return no
 				}
 				for _, g := range x.gold {
+					if g.packed.Packed == 0 {
+						continue // the prompt shows it, and what was packed is not told
+					}
 					if p := x.productionTrial().Packed[g.packed.Packed-1]; p.Cut {
 						return yes(fmt.Sprintf("gold %s: packed with its end cut off, %d units of it", g.name(), p.Units), passes(x, matrix.CellB)+" with the whole text")
 					}

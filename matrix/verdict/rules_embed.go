@@ -16,6 +16,9 @@ func embedRules() []Rule {
 					return no
 				}
 				e := x.o.Store.Embed
+				if x.e.WithoutStore() {
+					return x.withoutStore(g)
+				}
 				if e == nil || !e.BehaviourObserved {
 					return unknown("the stored vectors, to compare them with fresh embeddings")
 				}

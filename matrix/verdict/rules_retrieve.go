@@ -31,6 +31,8 @@ func retrieveRules() []Rule {
 			}
 			rank, passed, seen := x.probe(cell, g)
 			switch {
+			case !seen && x.e.WithoutStore():
+				return x.withoutStore(g)
 			case !seen:
 				return unknown("the same search " + what + " (" + string(cell) + ")")
 			case !passed && !(hides && g.place.BySpan == 0 && rank > 0):
@@ -48,7 +50,10 @@ func retrieveRules() []Rule {
 			"with the question as typed", "What is searched for is not what was asked: the query was rewritten on the way, and the rewriting loses the evidence.",
 			"the same search with the question as typed", "look at the query as the store received it; mend the rewriting or the composition",
 			"index and embedding work: the question as typed finds the evidence")),
-		removed("filtered-out", matrix.ProbeNoFilter, true, func(x *facts, _ *goldState) bool { return len(x.search.Filter) > 0 },
+		removed("filtered-out", matrix.ProbeNoFilter, true, func(x *facts, g *goldState) bool {
+			// What the filter admits, it does not hide; without one, only more would be ahead.
+			return len(x.search.Filter) > 0 && !(x.e.WithoutStore() && g.place.BySpan > 0)
+		},
 			"without the filter", "The evidence would be found, but the filter removes it.",
 			"the same search without the filter", "compare the item's stored fields with the filter's values and types",
 			"ranking and embedding work: the item is never considered"),

@@ -180,6 +180,8 @@ func indexRules() []Rule {
 			switch {
 			case g.lost != lostInSearch || g.inStore == matrix.Yes:
 				return no
+			case x.e.WithoutStore():
+				return x.withoutStore(g)
 			case g.inStore == matrix.Unknown:
 				return unknown("a complete scan of the store: " + orElse(x.o.Store.Scan.Reason, "the scan was not run"))
 			}

@@ -101,6 +101,8 @@ func (w *walker) testAccess() (State, string) {
 		return Unobserved, noAccessField
 	case w.found == nil || len(w.search.PassedOn()) == 0:
 		return Unobserved, "nothing was returned"
+	case w.search.By != "" && !slices.ContainsFunc(w.search.PassedOn(), func(h matrix.Hit) bool { return len(h.Access) > 0 }):
+		return Unobserved, "the service tells of none of its items who may see it (access)"
 	case w.o.Store.FilterControl != nil && w.o.Store.FilterControl.Error == nil:
 		return Clear, returnedItems(len(w.search.PassedOn())) + "; an impossible filter returns nothing"
 	}
@@ -112,6 +114,20 @@ func (w *walker) testIndex() (State, string) {
 		return Unobserved, "the case names no evidence"
 	}
 	var held []string
+	if w.e.WithoutStore() {
+		var places []string
+		for _, g := range w.gold {
+			switch {
+			case g.place.BySpan > 0:
+				places = append(places, fmt.Sprintf("the service found gold %s at rank %d", g.name(), g.place.BySpan))
+			case g.lost == crossedAll:
+				places = append(places, fmt.Sprintf("gold %s is in the prompt", g.name()))
+			default:
+				return Unobserved, NoStore
+			}
+		}
+		return Clear, strings.Join(places, "; ")
+	}
 	for _, g := range w.gold {
 		switch g.inStore {
 		case matrix.Yes:
@@ -130,6 +146,9 @@ func (w *walker) testEmbed() (State, string) {
 		return NotUsed, ""
 	}
 	e := w.o.Store.Embed
+	if w.e.WithoutStore() {
+		return Unobserved, NoStore
+	}
 	if e == nil || !e.BehaviourObserved || len(e.Sample) == 0 {
 		return Unobserved, "stored vectors were not compared with fresh embeddings"
 	}
@@ -156,10 +175,12 @@ func (w *walker) crossed(lost boundary, how string) (State, string) {
 		if g.lost == notSeen || g.lost >= lost && g.lost != crossedAll {
 			return Unobserved, fmt.Sprintf("gold %s did not come this far", g.name())
 		}
-		switch lost {
-		case lostInSearch:
+		switch {
+		case lost != lostInAssemble && g.place.BySpan == 0: // whose rank or text the service does not tell
+			places = append(places, fmt.Sprintf("gold %s is in the prompt", g.name()))
+		case lost == lostInSearch:
 			places = append(places, fmt.Sprintf("gold %s: rank %d of k = %d", g.name(), g.place.BySpan, w.search.K))
-		case lostInRerank:
+		case lost == lostInRerank:
 			places = append(places, fmt.Sprintf("gold %s: rank %d after the rerank", g.name(), g.place.Reranked))
 		default:
 			places = append(places, fmt.Sprintf("gold %s %s", g.name(), how))

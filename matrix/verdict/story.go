@@ -64,6 +64,8 @@ func (w *walker) story() string {
 		out = append(out, "The case says that nothing answers the question, and the system refuses.")
 	case w.qualifier == WithoutEvidence:
 		out = append(out, "The answer is right although the evidence never reached the prompt: "+w.howKnown())
+	case len(w.gold) > 0 && !w.allInPrompt():
+		out = append(out, "The answer is right; whether the evidence reached the prompt was not seen.")
 	default:
 		out = append(out, "The evidence reached the prompt and the answer is right.")
 	}
@@ -174,6 +176,12 @@ func (w *walker) movedPins() []string {
 				break
 			}
 		}
+	}
+	if i := pins.Index; w.e.WithoutStore() {
+		if i.Revision != "" || i.EmbedModel != "" || i.Dimensions != 0 {
+			out = append(out, "pin: index was not compared: "+NoStore)
+		}
+		return out
 	}
 	if want := pins.Index.Revision; want != "" && w.o.Store.Revision != want {
 		out = append(out, fmt.Sprintf("pin: index.revision is %q, the store says %q", want, orElse(w.o.Store.Revision, "nothing")))

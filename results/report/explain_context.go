@@ -34,6 +34,12 @@ func (x *explained) context() {
 	if t == nil {
 		return
 	}
+	if t.Unseen(matrix.PackedUnobserved) {
+		x.line("  context, which the service does not tell")
+		x.prompt(t, f)
+		x.blank()
+		return
+	}
 	assemble := &x.Experiment.Pipeline.Assemble
 	unit := fit(assemble.Budget.Unit, 8)
 	if unit == "" {
@@ -151,7 +157,10 @@ func (x *explained) outLine(t *matrix.Trial, id, why string) string {
 // prompt says whether the prompt held the evidence, and whether the server read all of it.
 func (x *explained) prompt(t *matrix.Trial, f *verdict.TrialFeatures) {
 	var parts []string
-	if n := len(f.Gold); n > 0 {
+	switch n := len(f.Gold); {
+	case t.Unseen(matrix.PromptUnobserved):
+		parts = append(parts, "not told by the service")
+	case n > 0:
 		held := 0
 		for _, g := range f.Gold {
 			if g.Prompt {

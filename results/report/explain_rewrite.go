@@ -2,9 +2,11 @@ package report
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
 // rewriting shows what the generator made of the question.
@@ -38,14 +40,45 @@ func (x *explained) rewriting() {
 	}
 }
 
+// goldIn says where the required items stand in one search of several.
+func (x *explained) goldIn(ranks []int) []string {
+	var out []string
+	for i, rank := range ranks {
+		name := x.Case.Evidence.Required[i].AnyOf[0].Source
+		if i < len(x.Evaluation.Retrieval.Gold) {
+			name = x.Evaluation.Retrieval.Gold[i].Source
+		}
+		at := "not among them"
+		if rank > 0 {
+			at = "rank " + thousands(rank)
+		}
+		out = append(out, "gold "+fit(name, 40)+" "+at)
+	}
+	return out
+}
+
 // searchedFor shows what the store was asked for, where that is not the question, or not what was shown as its rewriting.
-func (x *explained) searchedFor(r *matrix.Retrieval) {
-	for i, s := range r.Searches {
-		label := ""
+func (x *explained) searchedFor(r *matrix.Retrieval, f *verdict.RetrievalFeatures) {
+	for i := range r.Searches {
+		s, label := &r.Searches[i], ""
 		if i == 0 {
 			label = "  asked for"
 		}
-		x.labelled(label, fmt.Sprintf("%s (%s ranked)", s.Query, thousands(len(s.Candidates))))
+		query := s.Query
+		if query == "" {
+			query = "(a query that is not told)"
+		}
+		parts := []string{thousands(len(s.Candidates)) + " ranked"}
+		switch {
+		case s.Candidates == nil:
+			parts[0] = "what it found is not told"
+		case i < len(f.Searches):
+			parts = append(parts, x.goldIn(f.Searches[i])...)
+		}
+		if !reflect.DeepEqual(s.Filter, r.Filter) && len(s.Filter) > 0 {
+			parts = append(parts, filterText(s.Filter))
+		}
+		x.labelled(label, fmt.Sprintf("%s (%s)", query, strings.Join(parts, "; ")))
 	}
 	if len(r.Searches) > 0 {
 		x.labelled("  merged", r.Merge)

@@ -46,7 +46,7 @@ func (x *explained) search() {
 		head += ", exact"
 	}
 	x.line("  " + fit(head, x.width-4))
-	x.searchedFor(r)
+	x.searchedFor(r, f)
 	if len(r.Filter) > 0 {
 		x.labelled("  filter", filterText(r.Filter))
 	}
@@ -220,6 +220,9 @@ func (x *explained) rankMarks(r *matrix.Retrieval, f *verdict.RetrievalFeatures)
 	for _, g := range f.Gold {
 		if g.BySource > 0 && g.BySource != g.BySpan {
 			marks[g.BySource] = "◀ gold source, not the span"
+			if x.untold(r, &r.Candidates[g.BySource-1]) {
+				marks[g.BySource] = "◀ gold source, text not told"
+			}
 		}
 	}
 	for _, g := range f.Gold {
@@ -235,6 +238,11 @@ func (x *explained) rankMarks(r *matrix.Retrieval, f *verdict.RetrievalFeatures)
 		}
 	}
 	return marks
+}
+
+// untold reports whether nobody tells the text of an item: neither the service that ranked it nor a store.
+func (x *explained) untold(r *matrix.Retrieval, h *matrix.Hit) bool {
+	return x.Experiment.WithoutStore() && r.By != "" && h.Text.Ref == ""
 }
 
 func (x *explained) distractor(h *matrix.Hit) string {
@@ -253,6 +261,12 @@ func (x *explained) absentGold(r *matrix.Retrieval) {
 			continue
 		}
 		name := fit(g.Source, 40)
+		if slices.ContainsFunc(r.Candidates, func(h matrix.Hit) bool {
+			return (h.ID == g.Source || h.Source == g.Source) && x.untold(r, &h)
+		}) {
+			x.line("     " + x.mark(markUnknown) + " gold " + name + ": whether the ranking holds it is not known")
+			continue
+		}
 		if piece := x.holder(i); piece != "" && piece != g.Source { // other pieces of the source may well be ranked
 			name += ", held by " + fitID(piece, 40) + ","
 		}

@@ -41,6 +41,10 @@ func (p *page) probeHead(r *results.Probe) {
 			parts = append(parts, fit(text, 2*maxSetting))
 		}
 	}
+	if r.Service != nil {
+		p.probedService(r)
+		return
+	}
 	engine := r.Store.Engine
 	if !strings.Contains(engine, r.Store.Version) {
 		engine += " " + r.Store.Version
@@ -56,6 +60,28 @@ func (p *page) probeHead(r *results.Probe) {
 	}
 	add(fmt.Sprintf("%s search, k %d", r.Search, r.K))
 	p.flow("", "   ", parts)
+	p.probeNotes(r)
+}
+
+// probedService says what the service can be asked for, where there is no store.
+func (p *page) probedService(r *results.Probe) {
+	s := r.Service
+	context := "takes no context"
+	switch {
+	case s.Through != "":
+		context = "takes a context through " + s.Through
+	case s.Context:
+		context = "takes a context"
+	}
+	stops := "does not stop before the answer, so that its search was not made"
+	if s.Retrieval {
+		stops = "stops before the answer"
+	}
+	p.flow("", "   ", []string{p.bold(Safe(r.Name)), "service " + fit(strings.TrimSpace(s.Name+" "+s.Version), maxSetting), fit(context, 2*maxSetting), stops, "no store"})
+	p.probeNotes(r)
+}
+
+func (p *page) probeNotes(r *results.Probe) {
 	if r.Stopped != "" {
 		p.line("  " + p.mark(markEnvironment) + " " + fit(stopped(r.Stopped, r.Planned-len(r.Cases)), p.width-4))
 	}
@@ -102,6 +128,8 @@ func (p *page) probedCheck(r *results.Probe, c *results.ProbedCheck) {
 	text := c.Evidence
 	failing := len(c.No) + len(c.Unknown)
 	switch {
+	case c.Name == "corpus_hit" && r.Service != nil:
+		text = fmt.Sprintf("%s of %s found by the service; of the rest it is not known: no store is declared (backends.store)", thousands(r.Spans.Used), counted(r.Spans.Total, "span", "spans"))
 	case c.Name == "corpus_hit":
 		of := counted(r.Scan.Counted, "item", "items")
 		if !r.Scan.Complete && r.Scan.Counted == 0 { // it stopped before the store was asked how many there are
@@ -118,7 +146,7 @@ func (p *page) probedCheck(r *results.Probe, c *results.ProbedCheck) {
 		text = freshness(r.Fresh)
 	case c.Name == "fresh" && r.Fresh != nil && r.Fresh.Outdated() > 0:
 		text += ". Beside them, " + freshness(r.Fresh)
-	case failing == c.Cases && ofIndex(c.Name):
+	case failing == c.Cases && (ofIndex(c.Name) || r.Service != nil && len(c.No) == 0):
 		p.checkLine(c, text)
 		return
 	case failing > 0 && c.Cases > 1:

@@ -1,0 +1,95 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// Without a store, evidence that the service does not pass on is judged as far as its trace goes, and what might be is listed.
+func TestWithoutAStore(t *testing.T) {
+	t.Parallel()
+	threshold := matrix.Decimal("0.5")
+	lost := func(r *matrix.Retrieval) { r.Candidates = r.Candidates[1:] }
+	below := func(r *matrix.Retrieval) { slices.Reverse(r.Candidates) }
+	both := func(changes ...func(*matrix.Retrieval)) func(*matrix.Retrieval) {
+		return func(r *matrix.Retrieval) {
+			for _, change := range changes {
+				change(r)
+			}
+		}
+	}
+	filtered := func(r *matrix.Retrieval) { r.Filter = matrix.Filter{{Field: "id", AnyOf: []string{"tariff", "lunch"}}} }
+	for _, test := range []struct {
+		name    string
+		mode    string
+		change  func(*matrix.Retrieval)
+		defect  string
+		mayBe   []string // labels of Missing
+		mayNot  []string
+		inIndex State
+	}{
+		{name: "lost", change: lost, mayBe: []string{"index/missing", "index/stale", "retrieve/vocabulary-miss", "retrieve/below-cutoff"}, mayNot: []string{"embed/", "filtered-out", "below-threshold", "approximate-miss", "query-altered", "crowded-out", "rerank/"}, inIndex: Unobserved},
+		{name: "lost by vectors", mode: matrix.ModeDense, change: lost, mayBe: []string{"index/missing", "embed/model-mismatch", "retrieve/approximate-miss"}, mayNot: []string{"filtered-out"}, inIndex: Unobserved},
+		{name: "lost behind a filter", change: both(lost, filtered), mayBe: []string{"retrieve/filtered-out"}, inIndex: Unobserved},
+		{name: "lost behind a threshold", change: both(lost, func(r *matrix.Retrieval) { r.Threshold = &threshold }), mayBe: []string{"retrieve/below-threshold"}, inIndex: Unobserved},
+		{name: "lost for another query", change: both(lost, func(r *matrix.Retrieval) { r.QueryEffective = "fee" }), mayBe: []string{"retrieve/query-altered"}, inIndex: Unobserved},
+		{name: "below the cutoff", change: below, defect: "retrieve/below-cutoff", inIndex: Clear},
+		{name: "below the cutoff, and the filter admits it", change: both(below, filtered), defect: "retrieve/below-cutoff", inIndex: Clear},
+		{name: "below the cutoff by vectors", mode: matrix.ModeDense, change: below, mayBe: []string{"embed/model-mismatch", "retrieve/below-cutoff"}, mayNot: []string{"index/", "filtered-out"}, inIndex: Clear},
+		{name: "found", change: func(*matrix.Retrieval) {}, defect: "generate/", inIndex: Clear},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e, c, p, o := askedCase(5, func(trial *matrix.Trial) {
+				if trial.Cell == matrix.CellA && test.name != "found" {
+					trial.Packed, trial.Prompt = trial.Packed[1:], []matrix.PromptMessage{{Role: "user", Text: matrix.NewText("Lunch is at noon.")}}
+				}
+			})
+			e.Backends.Pipeline = &matrix.Backend{Adapter: "remote"}
+			if test.mode != "" {
+				e.Pipeline.Search.Mode = test.mode
+			}
+			o.Store = matrix.StoreFacts{Scan: matrix.ScanFacts{Reason: NoStore}, Gold: []matrix.GoldFacts{{Text: o.Store.Gold[0].Text, TextOrigin: "case"}}}
+			r := &o.Retrievals[0]
+			r.By, r.Mode, r.K = matrix.ByService, e.Pipeline.Search.Mode, 2
+			if strings.HasPrefix(test.name, "below") {
+				r.K = 1
+			}
+			test.change(r)
+			for i := range r.Candidates {
+				r.Candidates[i].Rank = i + 1
+			}
+			ev := evaluated(t, e, c, p, o)
+			missing := strings.Join(ev.Missing, "\n")
+			switch {
+			case test.defect != "" && (len(ev.Defects) == 0 || !strings.HasPrefix(ev.Defects[0].Name(), test.defect)):
+				t.Errorf("defects %+v, want %s; missing %q", ev.Defects, test.defect, missing)
+			case test.defect == "" && (ev.Outcome != Inconclusive || !strings.Contains(missing, "backends.store would decide")):
+				t.Errorf("%s with %q, want inconclusive and what would decide", ev.Outcome, missing)
+			}
+			for _, label := range test.mayBe {
+				if !strings.Contains(missing, label) {
+					t.Errorf("%q does not list %s", missing, label)
+				}
+			}
+			for _, label := range test.mayNot {
+				if strings.Contains(missing, label) {
+					t.Errorf("%q lists %s", missing, label)
+				}
+			}
+			for _, s := range ev.Stages {
+				if s.Stage == StageIndex && s.State != test.inIndex && !(s.State == NotReached && test.inIndex == Unobserved) {
+					t.Errorf("the stage index is %s (%s), want %s", s.State, s.Tested, test.inIndex)
+				}
+			}
+			for _, check := range ev.Checks {
+				if slices.Contains([]string{"gold_id_resolves", "revision_match", "body_hash_match", "fresh", "index_stable"}, check.Name) && check.Result != matrix.Unknown {
+					t.Errorf("%s is %s, which only a store could tell", check.Name, check.Result)
+				}
+			}
+		})
+	}
+}
