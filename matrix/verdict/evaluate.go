@@ -281,6 +281,7 @@ func (w *walker) bareSpan() string {
 	return ""
 }
 
+// cellReason says why a cell was not scored: what became of the first trial that has no answer.
 func (w *walker) cellReason(c *cellFacts) string {
 	switch {
 	case c == nil:
@@ -290,6 +291,7 @@ func (w *walker) cellReason(c *cellFacts) string {
 	}
 	for _, t := range c.all {
 		switch {
+		case t.Status == matrix.StatusOK:
 		case t.Error != nil && t.Error.Kind == matrix.KindTooLong:
 			return w.lengthOf(t)
 		case t.Error != nil:

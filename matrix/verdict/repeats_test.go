@@ -85,3 +85,15 @@ func TestCopiesCountOnce(t *testing.T) {
 		}
 	}
 }
+
+// A cell is not scored because of the answers that it lacks, whatever came before them.
+func TestReasonIsOfWhatWasNotScored(t *testing.T) {
+	t.Parallel()
+	cell := &cellFacts{all: []*matrix.Trial{
+		{Status: matrix.StatusOK, FinishReason: "stop"},
+		{Status: matrix.StatusTruncated, FinishReason: "length"},
+	}}
+	if got := new(walker).cellReason(cell); got != "finish reason length" {
+		t.Errorf("got %q", got)
+	}
+}
