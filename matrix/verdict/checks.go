@@ -99,7 +99,11 @@ func (x *facts) boundaryChecks() []Check {
 				result = matrix.No
 			}
 		}
-		checks = append(checks, Check{Name: b.name, Result: result})
+		check := Check{Name: b.name, Result: result}
+		if result == matrix.Yes && b.lost == lostInPrompt && x.promptUnseen() {
+			check.Result, check.Evidence = matrix.Unknown, "the service does not tell its prompt"
+		}
+		checks = append(checks, check)
 	}
 	return checks
 }

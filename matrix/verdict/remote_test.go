@@ -93,3 +93,24 @@ func TestWithoutAStore(t *testing.T) {
 		})
 	}
 }
+
+// What nobody saw is not said to be there: the evidence was packed, and the service does not tell its prompt.
+func TestPromptUntold(t *testing.T) {
+	t.Parallel()
+	for _, untold := range []bool{false, true} {
+		e, c, p, o := askedCase(5, func(trial *matrix.Trial) {
+			if untold {
+				trial.Prompt, trial.Unobserved = nil, []string{matrix.PromptUnobserved}
+			}
+		})
+		want := matrix.Yes
+		if untold {
+			want = matrix.Unknown
+		}
+		checks := evaluated(t, e, c, p, o).Checks
+		i := slices.IndexFunc(checks, func(c Check) bool { return c.Name == "gold_in_prompt" })
+		if i < 0 || checks[i].Result != want || (checks[i].Evidence != "") != untold {
+			t.Errorf("untold %t: checks %+v, want %s", untold, checks, want)
+		}
+	}
+}
