@@ -37,6 +37,11 @@ func TestWhatIsRecorded(t *testing.T) {
 			},
 		},
 		{
+			"a gateway with a cache", `{"id": "gen-9", ` + yes + `}`,
+			map[string]string{"Cf-Aig-Cache-Status": "HIT"},
+			adapters.GenerateResponse{Text: "yes", FinishReason: "stop", RequestID: "gen-9", Metadata: map[string]string{"response_id": "gen-9", "cache": "cf-aig-cache-status: HIT"}},
+		},
+		{
 			"one that tells nothing", `{` + yes + `}`, nil,
 			adapters.GenerateResponse{Text: "yes", FinishReason: "stop"},
 		},

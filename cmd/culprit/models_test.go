@@ -80,6 +80,29 @@ func TestRunWithModelServer(t *testing.T) {
 	}
 }
 
+// TestRunBehindACache asks a gateway that serves each answer from its cache, and looks for what is said of that.
+func TestRunBehindACache(t *testing.T) {
+	t.Parallel()
+	embedder := openaitest.StartFake(t, openaitest.FakeOptions{Key: modelKey})
+	f := openaitest.StartFake(t, openaitest.FakeOptions{Key: modelKey})
+	served := openaitest.FakeAnswer("From the first of May.", "stop")
+	served.Body = strings.Replace(served.Body, `"id": "chatcmpl-1", `, "", 1)
+	served.Header = map[string]string{"Helicone-Cache": "HIT"}
+	f.Script(served)
+	folder, cache := t.TempDir(), t.TempDir()
+	env := func(name string) string {
+		return map[string]string{"CULPRIT_CACHE": cache, "MODEL_KEY": modelKey}[name]
+	}
+	stdout, stderr, code := invoke(t.Context(), env, "run", asksModels(t, embedder.URL, f.URL), "--results", folder, "--json")
+	explained, more, _ := invoke(t.Context(), env, "explain", "--results="+folder, "rules")
+	if code != exitOK {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for what, text := range map[string]string{"run --json": stdout, "explain": strings.Join(strings.Fields(explained+more), " ")} {
+		isIn(t, what, text, "by the header helicone-cache: HIT", "1 of 2 repeats of A have the text of an earlier one, and their headers say that a cache served them")
+	}
+}
+
 // TestRunWithoutEmbedder ends before any case, and says which variable holds the wrong key.
 func TestRunWithoutEmbedder(t *testing.T) {
 	t.Parallel()
