@@ -144,7 +144,7 @@ func TestKeysThatCannotBeRead(t *testing.T) {
 	asked := false
 	g, err := openGenerator(t.Context(), adapters.Config{
 		Settings: json.RawMessage(`{"model": "m", "base_url": "http://localhost:1/v1"}`),
-		Secrets:  &adapters.Secrets{Env: func(string) (string, bool) { asked = true; return sentinel, true }},
+		Secrets:  &adapters.Secrets{Env: func(name string) (string, bool) { asked = asked || name == "OPENAI_API_KEY"; return sentinel, true }},
 	})
 	if err != nil || asked {
 		t.Errorf("%v; a key was read: %t", err, asked)

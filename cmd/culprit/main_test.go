@@ -24,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden parts of testdata/script")
 
 // TestMain makes programs of the test binary: culprit itself; steady, which is culprit with everything on its streams replaced
-// that differs from run to run; paying, which is steady with an adapter whose models cost money; and two plugins.
+// that differs from run to run; paying, which is steady with an adapter whose models cost money; and three plugins.
 func TestMain(m *testing.M) {
 	testscript.Main(leakless{m}, map[string]func(){
 		"culprit": func() { os.Exit(culprit()) },
@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 
 		"models-plugin": modelsPlugin,
 		"broken-plugin": brokenPlugin,
+		"gossip-plugin": gossipPlugin,
 	})
 }
 
