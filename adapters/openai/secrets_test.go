@@ -138,7 +138,7 @@ func TestKeysThatCannotBeRead(t *testing.T) {
 		`{"model": "m", "base_url": "http://localhost:1/v1", "api_key_env": "A", "api_key_file": "b"}`: "name one place",
 	} {
 		_, err := openGenerator(t.Context(), adapters.Config{Settings: json.RawMessage(settings), Secrets: &adapters.Secrets{}})
-		checkError(t, err, adapters.KindInvalid, 0, says)
+		checkError(t, err, adapters.KindInvalid, says)
 	}
 	// A server of one's own is asked without a key, and never with OpenAI's.
 	asked := false
