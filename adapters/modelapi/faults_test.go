@@ -115,7 +115,11 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			f := openaitest.StartFake(t, openaitest.FakeOptions{})
 			f.Script(tt.reply)
-			checkError(t, ask(t.Context(), connectTo(t, f.URL)), tt.kind, tt.wait, tt.says)
+			err := ask(t.Context(), connectTo(t, f.URL))
+			checkError(t, err, tt.kind, tt.wait, tt.says)
+			if unsent(err) {
+				t.Errorf("%v: was sent", err)
+			}
 			if n := len(f.Requests()); n != 1 {
 				t.Errorf("%d calls, want 1", n)
 			}
@@ -145,6 +149,12 @@ func checkError(t *testing.T, err error, kind adapters.Kind, wait time.Duration,
 	}
 }
 
+// unsent reports whether an error says that the server got nothing.
+func unsent(err error) bool {
+	var typed *adapters.Error
+	return errors.As(err, &typed) && typed.Unsent
+}
+
 // TestHungConnections ends calls by their context, before and within an answer.
 func TestHungConnections(t *testing.T) {
 	t.Parallel()
@@ -159,6 +169,9 @@ func TestHungConnections(t *testing.T) {
 		err := ask(ctx, c)
 		cancel()
 		checkError(t, err, adapters.KindTimeout, 0, says)
+		if unsent(err) {
+			t.Errorf("%v: was sent", err)
+		}
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("errors.Is does not find the deadline in %v", err)
 		}
@@ -179,7 +192,11 @@ func TestUnreached(t *testing.T) {
 		{strings.Replace(down.URL, "http:", "https:", 1), adapters.KindInvalid, "answers without TLS"},
 		{secure.URL, adapters.KindPermanent, "backends.generator.tls.ca_file"},
 	} {
-		checkError(t, ask(t.Context(), connectTo(t, tt.url)), tt.kind, 0, tt.says)
+		err := ask(t.Context(), connectTo(t, tt.url))
+		checkError(t, err, tt.kind, 0, tt.says)
+		if !unsent(err) {
+			t.Errorf("%v: may have to be paid for", err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -95,6 +96,41 @@ func TestRunBehindACache(t *testing.T) {
 	}
 	for what, text := range map[string]string{"run --json": stdout, "explain": strings.Join(strings.Fields(explained+more), " ")} {
 		isIn(t, what, text, "by the header helicone-cache: HIT", "1 of 2 repeats of A have the text of an earlier one, and their headers say that a cache served them")
+	}
+}
+
+// TestRunCountsWhatIsPaid counts no call as paid that cannot have been: one that never arrived, or was refused.
+func TestRunCountsWhatIsPaid(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		generator func(*openaitest.Fake) string
+		script    openaitest.FakeReply
+		paid      bool
+	}{
+		{"none listens", func(*openaitest.Fake) string { return "http://127.0.0.1:1/v1" }, openaitest.FakeReply{}, false},
+		{"no TLS", func(f *openaitest.Fake) string { return strings.Replace(f.URL, "http:", "https:", 1) }, openaitest.FakeReply{}, false},
+		{"too many requests", func(f *openaitest.Fake) string { return f.URL }, openaitest.FakeReply{Status: 429, Body: `{"error": "slow down"}`}, false},
+		{"a reset, which may have cost something", func(f *openaitest.Fake) string { return f.URL }, openaitest.FakeReply{Reset: true}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			embedder := openaitest.StartFake(t, openaitest.FakeOptions{Key: modelKey})
+			f := openaitest.StartFake(t, openaitest.FakeOptions{Key: modelKey})
+			f.Script(tt.script)
+			cache := t.TempDir()
+			env := func(name string) string {
+				return map[string]string{"CULPRIT_CACHE": cache, "MODEL_KEY": modelKey}[name]
+			}
+			stdout, stderr, _ := invoke(t.Context(), env, "run", asksModels(t, embedder.URL, tt.generator(f)), "--results", t.TempDir())
+			want := len(embedder.Requests())
+			if tt.paid {
+				want += len(f.Requests())
+			}
+			if says := fmt.Sprintf(", %d paid", want); want == 0 || !strings.Contains(stdout, says) {
+				t.Errorf("want %q\n%s%s", says, stdout, stderr)
+			}
+		})
 	}
 }
 
