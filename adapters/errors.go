@@ -31,6 +31,7 @@ type Error struct {
 	Kind       Kind
 	RetryAfter time.Duration // 0: the backend named no wait
 	Quota      *Quota        // what is left of the backend's limits, where its answer told
+	Unsent     bool          // the backend never got the request, which nobody can have to pay for
 	Err        error
 }
 

@@ -17,23 +17,37 @@ import (
 // Redacted stands where a secret stood.
 const Redacted = "[redacted]"
 
-// A shorter value is no secret, and taking it out would tear texts apart.
-const shortestSecret = 4
+const (
+	// A shorter value is no secret, and taking it out would tear texts apart.
+	shortestSecret = 4
+	// A shorter one is a word ("none", "ollama") that servers without keys are given: an answer may well hold it.
+	shortestInAnswers = 12
+)
+
+var carriesKey = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password|credential|signature`)
+
+// CarriesKey reports whether a header or a parameter of that name is one that carries a secret.
+func CarriesKey(name string) bool { return carriesKey.MatchString(name) }
 
 // Redactor takes known secrets out of texts and errors, in the forms that they travel in: as they are, as base64 (also as a
 // part of a longer base64 text, such as an Authorization header), hexadecimal, and escaped for URLs, JSON and Go. It also
 // cuts user information and queries out of URLs, whose secrets it need not know. The nil Redactor changes nothing.
 type Redactor struct {
-	known *strings.Replacer
+	known     *strings.Replacer
+	inAnswers *strings.Replacer
 }
 
 // NewRedactor returns a redactor of these secrets. Space around a secret is not part of it; what is then shorter than four
 // bytes is ignored.
 func NewRedactor(secrets ...string) *Redactor {
+	return &Redactor{known: replacer(secrets, shortestSecret), inAnswers: replacer(secrets, shortestInAnswers)}
+}
+
+func replacer(secrets []string, shortest int) *strings.Replacer {
 	var forms []string
 	for _, secret := range secrets {
 		for _, s := range []string{secret, strings.TrimSpace(secret)} {
-			if len(strings.TrimSpace(s)) >= shortestSecret {
+			if len(strings.TrimSpace(s)) >= shortest {
 				forms = append(forms, formsOf(s)...)
 			}
 		}
@@ -44,7 +58,7 @@ func NewRedactor(secrets ...string) *Redactor {
 	for _, form := range slices.Compact(forms) {
 		pairs = append(pairs, form, Redacted)
 	}
-	return &Redactor{known: strings.NewReplacer(pairs...)}
+	return strings.NewReplacer(pairs...)
 }
 
 func formsOf(secret string) []string {
@@ -111,6 +125,15 @@ func (r *Redactor) String(s string) string {
 		s = urlQuery.ReplaceAllString(s, "${1}"+Redacted)
 	}
 	return s
+}
+
+// Answer returns what a server answered without secrets that it repeats. It is evidence: no URL in it is cut, and no secret of fewer than
+// twelve bytes is taken out.
+func (r *Redactor) Answer(s string) string {
+	if r == nil {
+		return s
+	}
+	return r.inAnswers.Replace(s)
 }
 
 // Error returns err without secrets in its text, nor in that of any error that it wraps. Kinds, waits and errors.Is stay;

@@ -3,6 +3,7 @@ package adapters
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,12 +63,39 @@ func (s *Secrets) Read(setting, env, file, dir string) (string, error) {
 	return value, nil
 }
 
-// Redactor takes every key that was read so far out of what passes it.
+// Proxies are the secrets in the variables that name a proxy, which Go's HTTP client sends by itself.
+func (s *Secrets) Proxies() []string {
+	if s == nil || s.Env == nil {
+		return nil
+	}
+	var secrets []string
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+		value, _ := s.Env(name)
+		at := strings.LastIndexByte(value, '@')
+		if at < 0 {
+			continue
+		}
+		user := value[:at] // by hand: a password that nobody has escaped is told in errors, too
+		if _, behind, ok := strings.Cut(user, "://"); ok {
+			user = behind
+		}
+		if _, password, ok := strings.Cut(user, ":"); ok {
+			user = password
+		}
+		secrets = append(secrets, user)
+		if plain, err := url.PathUnescape(user); err == nil && plain != user {
+			secrets = append(secrets, plain)
+		}
+	}
+	return secrets
+}
+
+// Redactor takes every key that was read so far, and those of proxies, out of what passes it.
 func (s *Secrets) Redactor() *Redactor {
 	if s == nil {
 		return NewRedactor()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return NewRedactor(s.values...)
+	return NewRedactor(append(s.Proxies(), s.values...)...)
 }

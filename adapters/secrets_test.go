@@ -3,6 +3,7 @@ package adapters_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,5 +54,35 @@ func TestSecrets(t *testing.T) {
 	}
 	if got := none.Redactor().String("as it is"); got != "as it is" {
 		t.Errorf("without keys a text becomes %q", got)
+	}
+}
+
+// TestProxies reads the passwords of proxies, also of what is no URL, and takes them out of texts.
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string][]string{
+		"":                                       nil,
+		"http://proxy.example:3128":              nil,
+		"http://user:sk-one@proxy.example:3128":  {"sk-one"},
+		"user:sk-one@proxy.example:3128":         {"sk-one"},
+		"http://sk-token@proxy.example":          {"sk-token"},
+		"http://user:sk%2Fone@proxy.example":     {"sk%2Fone", "sk/one"},
+		"http://user:sk/o:n@e%zz@proxy.example/": {"sk/o:n@e%zz"},
+	} {
+		s := &adapters.Secrets{Env: func(name string) (string, bool) {
+			if name == "HTTPS_PROXY" {
+				return value, true
+			}
+			return "", false
+		}}
+		got := s.Proxies()
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+		for _, secret := range want {
+			if text := s.Redactor().String("told " + secret); strings.Contains(text, secret) {
+				t.Errorf("%q stands in %q", secret, text)
+			}
+		}
 	}
 }

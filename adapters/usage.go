@@ -92,7 +92,8 @@ func mayBeBilled(err error) bool {
 		return true
 	}
 	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
+	var known *Error
+	if errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &known) && known.Unsent {
 		return false
 	}
 	switch KindOf(err) {

@@ -10,6 +10,7 @@ type Asked struct {
 	Output      *int64 `json:"output_tokens,omitempty"`
 	Searches    int64  `json:"searches,omitempty"` // that a reranker counts
 	Untold      int    `json:"untold,omitempty"`   // calls that may have to be paid for, and whose tokens are not known
+	Unpaid      int    `json:"unpaid,omitempty"`   // calls that nobody has to pay for: they never arrived, or were refused
 }
 
 // Add adds what was asked of the backend of the same role.
@@ -18,6 +19,7 @@ func (a *Asked) Add(b Asked) {
 	a.Reused += b.Reused
 	a.Searches += b.Searches
 	a.Untold += b.Untold
+	a.Unpaid += b.Unpaid
 	addCount(&a.Input, b.Input)
 	addCount(&a.CachedInput, b.CachedInput)
 	addCount(&a.Output, b.Output)
@@ -72,7 +74,7 @@ func (t *Trial) AllAsked() []Asked {
 		return []Asked{{Role: RoleGenerator, Reused: 1}}
 	}
 	return []Asked{{
-		Role: RoleGenerator, Calls: max(1, t.Attempts), Untold: t.Untold,
+		Role: RoleGenerator, Calls: max(1, t.Attempts), Untold: t.Untold, Unpaid: t.Unpaid,
 		Input: widened(t.Usage.InputTokens), CachedInput: widened(t.Usage.CachedInputTokens), Output: widened(t.Usage.OutputTokens),
 	}}
 }

@@ -167,45 +167,47 @@ func (j Judgement) stable() Judgement {
 	return j
 }
 
-// judgements returns the most questions that the plan's cells can put to the judge.
+// judgements is the most questions that the judge is asked of a case.
 func (p *Plan) judgements(e *Experiment, c *Case) int {
+	n := 0
+	for i := range p.Cells {
+		for _, of := range p.Cells[i].Judgements(e, c) {
+			n += of
+		}
+	}
+	return n
+}
+
+// Judgements is the most questions of each kind that the judge is asked of the cell.
+func (cell *PlannedCell) Judgements(e *Experiment, c *Case) map[JudgementKind]int {
 	j := e.Judge
-	if j == nil {
-		return 0
+	if !j.Judges(cell.Cell) {
+		return nil
 	}
 	items := e.Pipeline.Search.K
 	if r := e.Pipeline.Rerank; r != nil {
 		items = r.Top
 	}
-	claims, reference, n := 0, len(c.Reference()), 0
+	reference, context, n := len(c.Reference()), cell.mostItems(items, len(c.Evidence.Required)), map[JudgementKind]int{}
 	for i := range c.Claims {
-		if text, _ := c.Claims[i].Statement(); text != "" {
-			claims++
+		if text, _ := c.Claims[i].Statement(); j.Claims && text != "" {
+			n[JudgeClaim] += cell.Repeats
 		}
 	}
-	for _, cell := range p.Cells {
-		if !j.Judges(cell.Cell) {
-			continue
+	if j.Faithfulness {
+		n[JudgeStatements] = cell.Repeats
+		if context > 0 {
+			n[JudgeFaithfulness] = cell.Repeats
 		}
-		context := cell.mostItems(items, len(c.Evidence.Required))
-		if j.Claims {
-			n += cell.Repeats * claims
-		}
-		if j.Faithfulness {
-			n += cell.Repeats
-			if context > 0 {
-				n += cell.Repeats
-			}
-		}
-		if j.AnswerRelevancy != nil {
-			n += cell.Repeats
-		}
-		if j.ContextPrecision && reference > 0 {
-			n += context
-		}
-		if j.ContextRecall && reference > 0 && context > 0 {
-			n++
-		}
+	}
+	if j.AnswerRelevancy != nil {
+		n[JudgeAnswerRelevancy] = cell.Repeats
+	}
+	if j.ContextPrecision && reference > 0 {
+		n[JudgeContextPrecision] = context
+	}
+	if j.ContextRecall && reference > 0 && context > 0 {
+		n[JudgeContextRecall] = 1
 	}
 	return n
 }

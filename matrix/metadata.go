@@ -6,6 +6,7 @@ import "maps"
 const (
 	MetadataResponseID = "response_id" // the provider's own name of the answer, the same for an answer that is served again
 	MetadataCreated    = "created"     // when the provider says that it made the answer
+	MetadataCache      = "cache"       // what says that a cache before the model served the answer: "cf-aig-cache-status: HIT"
 )
 
 // ResponseID returns the provider's own name of the answer, "" where it gave none.

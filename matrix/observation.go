@@ -238,6 +238,7 @@ type Trial struct {
 	LatencyMS  int64             `json:"latency_ms,omitempty"` // volatile; wire time
 	Attempts   int               `json:"attempts,omitempty"`   // volatile
 	Untold     int               `json:"untold,omitempty"`     // volatile; tries that may have to be paid for, and whose tokens are not known
+	Unpaid     int               `json:"unpaid,omitempty"`     // volatile; tries that nobody has to pay for: they never arrived, or were refused
 }
 
 // Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.
@@ -322,7 +323,7 @@ func (o *Observations) Digest() (string, error) {
 	first := map[string]string{}
 	for _, t := range o.Trials {
 		t.Metadata = t.stableMetadata(first)
-		t.At, t.LatencyMS, t.RequestID, t.Attempts, t.Untold = "", 0, "", 0, 0
+		t.At, t.LatencyMS, t.RequestID, t.Attempts, t.Untold, t.Unpaid = "", 0, "", 0, 0, 0
 		stable.Trials = append(stable.Trials, t)
 	}
 	for _, j := range o.Judgements {

@@ -23,8 +23,8 @@ func totalsOf(e *matrix.Experiment, asked []matrix.Asked) Totals {
 		case matrix.RoleJudge:
 			t.Judgements += a.Calls
 		}
-		if slices.Contains(paid, a.Role) && a.Calls > 0 {
-			t.Paid += a.Calls
+		if n := a.Calls - a.Unpaid; slices.Contains(paid, a.Role) && n > 0 {
+			t.Paid += n
 			t.cost(e.Prices.Of(a.Role), a)
 		}
 	}

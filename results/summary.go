@@ -105,7 +105,7 @@ type AnswerTotals struct {
 type Totals struct {
 	Calls      int    `json:"calls"`  // searches, embeddings, reranks, generations and judgements, with every retry of them; reading the store is none
 	Reused     int    `json:"reused"` // answers of an identical call, which were not asked for again
-	Paid       int    `json:"paid"`   // calls of models outside of this process
+	Paid       int    `json:"paid"`   // calls of models outside of this process, but for those that never arrived or were refused
 	TokensIn   *int64 `json:"tokens_in"`
 	TokensOut  *int64 `json:"tokens_out"`
 	CostMicro  *int64 `json:"cost_micro"` // in millionths of the currency's unit

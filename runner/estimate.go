@@ -46,8 +46,8 @@ type CellNeed struct {
 	Expected Need   `json:"expected"`
 }
 
-// Estimate is what a run takes at the most and what is expected of it, each call made once: further tries of failed calls are not
-// in it. Assumes says what the expected part rests on, Unknown why something is not known.
+// Estimate is what a run takes at the most, with every try that limits.retries allows, and what is expected of it, each call made
+// once. Assumes says what the expected part rests on, Unknown why something is not known.
 type Estimate struct {
 	Currency string        `json:"currency,omitempty"`
 	Prices   matrix.Prices `json:"prices,omitzero"`
@@ -63,6 +63,7 @@ type Estimate struct {
 const (
 	cellDocuments = "embedding the documents"
 	cellSample    = "comparing stored vectors"
+	cellRetries   = "further tries"
 )
 
 // expectedPart is the part of the longest answer that an answer is expected to be.
@@ -96,10 +97,14 @@ func EstimateRun(ctx context.Context, l *experiments.Loaded, plans []*matrix.Pla
 		for _, cell := range plan.Cells {
 			r.generations(c, prompter, cell)
 		}
-		if n := plan.Judgements; n > 0 {
-			judge := r.need(matrix.RoleJudge, n, nil, int64(n)*int64(e.Judge.MaxTokens), 0)
-			r.add(c.ID, "judgements", judge, judge)
+		r.judgements(c, plan)
+	}
+	if tries := e.Limits.Retries; tries > 0 && len(r.out.Paid) > 0 {
+		more := nothing()
+		for range tries {
+			more.Add(r.out.Worst)
 		}
+		r.add("", cellRetries, more, nothing())
 	}
 	r.explain()
 	return r.out, nil
@@ -389,16 +394,13 @@ func (r *reckoning) explain() {
 	if r.chunks > 0 {
 		say(&r.out.Assumes, "the %d chunks of the documents have %d tokens on average and %d at the most, by %s", r.chunks, r.mean, r.largest, tokenizerOf(r.e))
 	}
-	say(&r.out.Assumes, "worst case: local counts and half of them again, and 16 tokens for each message or item; answers of max_tokens; no retries")
+	say(&r.out.Assumes, "worst case: local counts and half of them again, and 16 tokens for each message or item; answers of max_tokens; each call tried %d times, by limits.retries", 1+r.e.Limits.Retries)
 	say(&r.out.Assumes, "expected: answers of a quarter of max_tokens, every cell that generates is run, and no search has to be probed")
 	if r.chunks == 0 {
 		say(&r.out.Unknown, "how long the store's chunks are: the experiment names no documents")
 		if r.e.Pipeline.Assemble.Budget.Unit != "tokens" {
 			say(&r.out.Unknown, "how long production's context is: pipeline.assemble.budget is not in tokens")
 		}
-	}
-	if slices.Contains(r.out.Paid, matrix.RoleJudge) {
-		say(&r.out.Unknown, "how much the judge reads: the answers that are put to it are not written yet")
 	}
 	for _, role := range r.out.Paid {
 		if lacks := r.e.Prices.Of(role).Lacks(role); lacks != "" {

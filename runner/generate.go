@@ -69,7 +69,8 @@ func (r *caseRun) trials(ctx context.Context) error {
 				known := r.before.trial(t.CallKey)
 				copyAnswer(&r.obs.Trials[i], known)
 				kept := &r.obs.Trials[i]
-				kept.RequestID, kept.At, kept.LatencyMS, kept.Attempts, kept.Untold = known.RequestID, known.At, known.LatencyMS, known.Attempts, known.Untold
+				kept.RequestID, kept.At, kept.LatencyMS, kept.Attempts = known.RequestID, known.At, known.LatencyMS, known.Attempts
+				kept.Untold, kept.Unpaid = known.Untold, known.Unpaid
 			default:
 				first[r.inputs[i]] = t.CallKey
 				todo = append(todo, i)
@@ -184,7 +185,8 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	if err := r.ledger.overBudget(failure); err != nil {
 		return err
 	}
-	t.Attempts, t.Untold, t.Outside = journal.tries, untold(journal.asked), !r.generatorInfo.Local
+	t.Attempts, t.Outside = journal.tries, !r.generatorInfo.Local
+	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
 		r.refusedKey(failure)
@@ -195,12 +197,11 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(response.Text), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
 }
 
-func untold(asked []matrix.Asked) int {
-	n := 0
+func untold(asked []matrix.Asked) (untold, unpaid int) {
 	for i := range asked {
-		n += asked[i].Untold
+		untold, unpaid = untold+asked[i].Untold, unpaid+asked[i].Unpaid
 	}
-	return n
+	return untold, unpaid
 }
 
 // record copies a response into the trial.

@@ -42,7 +42,7 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 		}
 	}
 	j.Attempts = journal.tries
-	if len(journal.asked) != 1 || journal.asked[0].Untold > 0 {
+	if len(journal.asked) != 1 || journal.asked[0].Untold+journal.asked[0].Unpaid > 0 {
 		j.Asked = journal.asked
 	}
 	return journal.end(results.Outcome{Status: j.Status, Error: j.Error, Response: []byte(response.Text), FinishReason: j.FinishReason, LatencyMS: j.LatencyMS})

@@ -170,6 +170,40 @@ func TestJudgeSaysAndDecidesNothing(t *testing.T) {
 	}
 }
 
+// TestJudgeReadsNoMoreThanPlanned holds what a judge is sent to what the plan says that it takes at the most.
+func TestJudgeReadsNoMoreThanPlanned(t *testing.T) {
+	t.Parallel()
+	count, err := runner.Counter()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, settings := range []string{everything, "claims: true", "claims: false, faithfulness: true", "claims: false, context_recall: true", "claims: false, answer_relevancy: {questions: 3}"} {
+		j := &judge{answer: fair}
+		loaded := written(t, judgedFees(settings)+"limits: {retries: 2, budget: {tokens: 100000000}}\n")
+		b := runWith(t, loaded, judgedBy(t, j))["c"]
+		estimate, err := runner.EstimateRun(t.Context(), loaded, []*matrix.Plan{&b.Plan})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sent int64
+		for _, req := range j.asked {
+			sent += int64(count(req.Messages[0].Text) + count(req.Messages[1].Text) + count(string(req.Format.Schema)))
+		}
+		for _, cell := range estimate.Cells {
+			if cell.Cell != "judgements" {
+				continue
+			}
+			if worst := cell.Worst; worst.Calls != b.Plan.Judgements || worst.TokensIn == nil || sent == 0 || sent > *worst.TokensIn || *worst.TokensOut != int64(800*worst.Calls) {
+				t.Errorf("%s: %d tokens were sent in %d judgements, planned %+v", settings, sent, len(j.asked), worst)
+			}
+			sent = -1
+		}
+		if sent >= 0 {
+			t.Errorf("%s: no judgements are planned: %+v", settings, estimate.Cells)
+		}
+	}
+}
+
 // TestJudgeIsAskedOnce: repeats that got the same answer are one question, and each has its judgement all the same.
 func TestJudgeIsAskedOnce(t *testing.T) {
 	t.Parallel()

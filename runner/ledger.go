@@ -117,11 +117,13 @@ func (g *ledger) attempt(ctx context.Context, role string, a adapters.Attempt) e
 
 func askedBy(role string, a adapters.Attempt) matrix.Asked {
 	asked := matrix.Asked{Role: role, Calls: 1, Input: a.Used.Input, CachedInput: a.Used.CachedInput, Output: a.Used.Output}
-	if a.Billed {
-		asked.Searches = a.Used.Searches
-		if role != matrix.RoleStore && !a.Used.Reported() {
-			asked.Untold = 1
-		}
+	if !a.Billed {
+		asked.Unpaid = 1
+		return asked
+	}
+	asked.Searches = a.Used.Searches
+	if role != matrix.RoleStore && !a.Used.Reported() {
+		asked.Untold = 1
 	}
 	return asked
 }

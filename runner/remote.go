@@ -406,7 +406,8 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	if err := r.ledger.overBudget(failure); err != nil {
 		return err
 	}
-	t.Attempts, t.Untold, t.Outside = journal.tries, untold(journal.asked), true
+	t.Attempts, t.Outside = journal.tries, true
+	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
 		r.refusedKey(failure)

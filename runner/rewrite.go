@@ -60,7 +60,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 		recordRewriting(out, response, settings)
 	}
 	out.Attempts = journal.tries
-	if len(journal.asked) != 1 || journal.asked[0].Untold > 0 {
+	if len(journal.asked) != 1 || journal.asked[0].Untold+journal.asked[0].Unpaid > 0 {
 		out.Asked = journal.asked
 	}
 	return journal.end(results.Outcome{Status: out.Status, Error: out.Error, Response: []byte(response.Text), FinishReason: out.FinishReason, LatencyMS: out.LatencyMS})

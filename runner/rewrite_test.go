@@ -12,6 +12,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/runner"
 )
@@ -250,7 +251,10 @@ func TestFaultsOfTheRewriting(t *testing.T) {
 				}
 				judgeAgain(t, b)
 				consistent(t, b.Evaluation)
-				if got := verdictOf(b.Evaluation); got != "environment" || !strings.Contains(strings.Join(b.Evaluation.Missing, " "), test.want) {
+				if e := b.Evaluation; (e.Qualifier == verdict.ContextLengthExceeded) != (test.name == "too long") {
+					t.Errorf("the qualifier is %q", e.Qualifier)
+				}
+				if got := verdictOf(b.Evaluation); !strings.HasPrefix(got, "environment") || !strings.Contains(strings.Join(b.Evaluation.Missing, " "), test.want) {
 					t.Errorf("got %s, want environment with %q\n    %s", got, test.want, explained(b.Evaluation))
 				}
 				for _, r := range b.Observations.Retrievals {

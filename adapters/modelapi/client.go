@@ -26,8 +26,7 @@ type Client struct {
 
 	to        Server
 	transport *http.Transport
-	redact    *adapters.Redactor // for errors
-	inAnswers *adapters.Redactor
+	redact    *adapters.Redactor
 
 	mu     sync.Mutex
 	ended  context.Context // is done after Close
@@ -35,8 +34,8 @@ type Client struct {
 	closed bool
 }
 
-// Connect makes a client. It reads the keys, and makes no call.
-func Connect(to *Server, cfg adapters.Config) (*Client, error) {
+// Connect makes a client. It reads the keys, and makes no call. More secrets are those that the adapter has beside them.
+func Connect(to *Server, cfg adapters.Config, more ...string) (*Client, error) {
 	key, err := cfg.Secrets.Read(Setting(to.Role, "api_key"), to.APIKeyEnv, to.APIKeyFile, cfg.Dir)
 	if err != nil {
 		return nil, err
@@ -45,7 +44,8 @@ func Connect(to *Server, cfg adapters.Config) (*Client, error) {
 	for name, value := range to.Headers {
 		headers.Set(name, value)
 	}
-	secrets := []string{key}
+	secrets := append(cfg.Secrets.Proxies(), more...)
+	secrets = append(secrets, key)
 	for name, variable := range to.HeadersEnv {
 		value, err := cfg.Secrets.Read(Setting(to.Role, "headers"), variable, "", cfg.Dir)
 		if err != nil {
@@ -69,8 +69,7 @@ func Connect(to *Server, cfg adapters.Config) (*Client, error) {
 
 // Bare makes a client without a connection, which only reads what came.
 func Bare(to *Server, secrets ...string) *Client {
-	c := &Client{to: *to, transport: &http.Transport{}}
-	c.guardKeys(secrets)
+	c := &Client{to: *to, transport: &http.Transport{}, redact: adapters.NewRedactor(secrets...)}
 	c.ended, c.end = context.WithCancel(context.Background())
 	return c
 }

@@ -18,6 +18,12 @@ import (
 
 // Failed makes an error of what happened to a call. An answer that came whole is judged, even where its time is over by now.
 func (c *Client) Failed(ctx context.Context, op string, x *Exchange, err error) *adapters.Error {
+	e := c.failed(ctx, op, x, err)
+	e.Unsent = x.unsent
+	return e
+}
+
+func (c *Client) failed(ctx context.Context, op string, x *Exchange, err error) *adapters.Error {
 	switch {
 	case x.Whole():
 	case errors.Is(context.Cause(ctx), adapters.ErrClosed):

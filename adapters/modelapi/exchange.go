@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +22,8 @@ type Exchange struct {
 	Answer []byte
 	Took   time.Duration // from the request to the last byte of the answer
 	Err    error         // of reading the answer
+
+	unsent bool // it failed before the server was sent anything
 }
 
 // Whole reports whether all of an answer came.
@@ -75,10 +79,12 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	for name, values := range r.headers {
 		req.Header[name] = values
 	}
+	var sent atomic.Bool // where a kept connection turns out to be closed it is sent twice, and once is enough to be in doubt
+	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}))
 	start := time.Now()
 	resp, err := r.next.RoundTrip(req)
 	if err != nil {
-		x.Took = time.Since(start)
+		x.Took, x.unsent = time.Since(start), !sent.Load()
 		return nil, err
 	}
 	defer resp.Body.Close()

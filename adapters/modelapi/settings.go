@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -47,15 +46,13 @@ func (s *Settings) CheckURL(role, field, address, want string) (*url.URL, error)
 	return u, nil
 }
 
-var carriesKey = regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password|credential|signature`)
-
 // CheckHeaders says what is wrong with the headers.
 func (s *Settings) CheckHeaders(role string) error {
 	setting := Setting(role, "headers")
 	for name, value := range s.Headers {
 		_, twice := s.HeadersEnv[name]
 		switch {
-		case carriesKey.MatchString(name):
+		case adapters.CarriesKey(name):
 			return fmt.Errorf("%s holds %q, which carries a secret: give it with api_key_env or headers_env", setting, name)
 		case twice:
 			return fmt.Errorf("%s and headers_env both hold %q", setting, name)

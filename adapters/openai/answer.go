@@ -71,6 +71,9 @@ func (g *generator) response(x *modelapi.Exchange, a *answer, asked *chat) adapt
 			out.Metadata[name] = text
 		}
 	}
+	if hit := modelapi.CacheHit(x.Header); hit != "" {
+		out.Metadata["cache"] = hit
+	}
 	if out.RequestID == "" {
 		out.RequestID = modelapi.Words(a.ID)
 	}

@@ -37,6 +37,11 @@ func TestWhatIsRecorded(t *testing.T) {
 			},
 		},
 		{
+			"a gateway with a cache", `{"id": "gen-9", ` + yes + `}`,
+			map[string]string{"Cf-Aig-Cache-Status": "HIT", "X-Ratelimit-Remaining-Tokens": "7"},
+			adapters.GenerateResponse{Text: "yes", FinishReason: "stop", RequestID: "gen-9", Metadata: map[string]string{"response_id": "gen-9", "cache": "cf-aig-cache-status: HIT"}, Quota: &adapters.Quota{Tokens: &adapters.Allowance{Left: 7}}},
+		},
+		{
 			"one that tells nothing", `{` + yes + `}`, nil,
 			adapters.GenerateResponse{Text: "yes", FinishReason: "stop"},
 		},

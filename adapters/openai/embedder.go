@@ -76,6 +76,10 @@ func (e *embedder) Embed(ctx context.Context, req adapters.EmbedRequest) (adapte
 		batch := rest[:min(e.set.Batch, len(rest))]
 		rest = rest[len(batch):]
 		if err := e.batch(ctx, op, batch, model, &out); err != nil {
+			var known *adapters.Error
+			if errors.As(err, &known) && len(out.Vectors) > 0 {
+				known.Unsent = false // what came before was
+			}
 			return none, e.ofAnother(op, model, err)
 		}
 	}

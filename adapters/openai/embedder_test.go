@@ -94,7 +94,7 @@ func TestVectorsThatAreNone(t *testing.T) {
 			f.Script(openaitest.FakeReply{Body: tt.body})
 			got, err := newEmbedder(t, f, tt.settings).Embed(t.Context(), queries("a", "b"))
 			if tt.says != "" {
-				checkError(t, err, adapters.KindPermanent, 0, tt.says)
+				checkError(t, err, adapters.KindPermanent, tt.says)
 				return
 			}
 			if err != nil || len(got.Vectors) != 2 || len(got.Notes) != tt.notes || got.InputTokens != nil {
@@ -148,18 +148,18 @@ func TestEmbedderFaults(t *testing.T) {
 	f := openaitest.StartFake(t, openaitest.FakeOptions{Context: 10})
 	e := newEmbedder(t, f, "")
 	_, err := e.Embed(t.Context(), queries(strings.Repeat("word ", 20)))
-	checkError(t, err, adapters.KindTooLong, 0, "maximum context length is 10")
+	checkError(t, err, adapters.KindTooLong, "maximum context length is 10")
 	_, err = e.Embed(t.Context(), queries("a", ""))
-	checkError(t, err, adapters.KindInvalid, 0, "text 2 is empty")
+	checkError(t, err, adapters.KindInvalid, "text 2 is empty")
 	_, err = e.Embed(t.Context(), adapters.EmbedRequest{Texts: []string{"a"}})
-	checkError(t, err, adapters.KindInvalid, 0, "purpose")
+	checkError(t, err, adapters.KindInvalid, "purpose")
 	if got, err := e.Embed(t.Context(), queries()); err != nil || len(got.Vectors) != 0 {
 		t.Errorf("no texts: %+v, %v", got, err)
 	}
 	f.Script(openaitest.FakeError(400, "This model does not support specifying dimensions.", "", ""))
 	_, err = e.Embed(t.Context(), queries("a"))
-	checkError(t, err, adapters.KindInvalid, 0, "does not support specifying dimensions")
-	f.Script(openaitest.FakeReply{Status: 429, Header: map[string]string{"Retry-After": "2"}, Body: `{"error": {"message": "slow down"}}`})
+	checkError(t, err, adapters.KindInvalid, "does not support specifying dimensions")
+	f.Script(openaitest.FakeReply{Status: 429, Body: `{"error": {"message": "slow down"}}`})
 	_, err = newEmbedder(t, f, `, "encoding": "base64"`).Embed(t.Context(), queries("a"))
-	checkError(t, err, adapters.KindRateLimited, 2e9, "slow down")
+	checkError(t, err, adapters.KindRateLimited, "slow down")
 }

@@ -120,5 +120,5 @@ func TestLiveGenerator(t *testing.T) {
 	}
 	defer asEmbedder.Close()
 	_, err = asEmbedder.Embed(t.Context(), queries("a"))
-	checkError(t, err, adapters.KindUnsupported, 0, "501")
+	checkError(t, err, adapters.KindUnsupported, "501")
 }

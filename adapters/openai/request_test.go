@@ -107,7 +107,7 @@ func TestWhatIsSent(t *testing.T) {
 	}
 	f := openaitest.StartFake(t, openaitest.FakeOptions{})
 	_, err := newGenerator(t, f, `, "structured": "none"`).Generate(t.Context(), adapters.GenerateRequest{Messages: user("hello").Messages, Format: form})
-	checkError(t, err, adapters.KindUnsupported, 0, "backends.generator.structured")
+	checkError(t, err, adapters.KindUnsupported, "backends.generator.structured")
 }
 
 // TestRefusedParameters asks servers that do not take a parameter: once more without it, and from then on without asking.
@@ -238,7 +238,7 @@ func TestRefusalsThatStay(t *testing.T) {
 		f := openaitest.StartFake(t, openaitest.FakeOptions{})
 		f.Script(tt.reply)
 		_, err := newGenerator(t, f, tt.settings).Generate(t.Context(), full())
-		checkError(t, err, adapters.KindInvalid, 0, "400 Bad Request")
+		checkError(t, err, adapters.KindInvalid, "400 Bad Request")
 		if n := len(f.Requests()); n != 1 {
 			t.Errorf("%s: %d calls, want 1", tt.reply.Body, n)
 		}

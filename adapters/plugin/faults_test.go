@@ -247,7 +247,7 @@ func TestCloseCutsCallsShort(t *testing.T) {
 }
 
 func TestAPluginSeesLittle(t *testing.T) {
-	t.Setenv("CULPRIT_TEST_KEY", "sk-sentinel-4417")
+	t.Setenv("CULPRIT_TEST_KEY", "sk-4417")
 	t.Setenv("CULPRIT_TEST_OTHER", "sk-other-9921")
 	for _, mtls := range []string{"auto", "off"} {
 		g := openGenerator(t, as(t, "rig", nil, setting("env", []string{"CULPRIT_TEST_KEY", "HOME"}), setting("mtls", mtls)))
@@ -255,7 +255,7 @@ func TestAPluginSeesLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(text, "CULPRIT_TEST_KEY=sk-sentinel-4417") || strings.Contains(text, "sk-other") {
+		if !strings.Contains(text, "CULPRIT_TEST_KEY=sk-4417") || strings.Contains(text, "sk-other") {
 			t.Errorf("the environment is\n%s", text)
 		}
 		for line := range strings.Lines(text) {
@@ -272,8 +272,8 @@ func TestAPluginSeesLittle(t *testing.T) {
 			t.Errorf("standard input: %s, %v", text, err)
 		}
 		for _, word := range []string{"leak", "leave"} {
-			_, err := say(t.Context(), g, word+" sk-sentinel-4417")
-			if err == nil || strings.Contains(err.Error(), "sentinel") || !strings.Contains(err.Error(), adapters.Redacted) {
+			_, err := say(t.Context(), g, word+" sk-4417")
+			if err == nil || strings.Contains(err.Error(), "4417") || !strings.Contains(err.Error(), adapters.Redacted) {
 				t.Errorf("%s: %v", word, err)
 			}
 		}

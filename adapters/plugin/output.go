@@ -13,7 +13,8 @@ import (
 
 const (
 	keptLines   = 64
-	longestLine = 1 << 10 // bytes of a line that are kept
+	longestLine = 4 << 10 // bytes of a line that are kept
+	shownLine   = 1 << 10 // bytes of a line without keys that are shown: what was cut off before may have left a part of a key behind
 	longestHand = 8 << 10 // bytes of a handshake line: with a certificate it has about one thousand
 )
 
@@ -46,7 +47,7 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) end() {
 	line := strings.TrimRight(string(t.open), "\r ")
 	if t.cut {
-		line += "…"
+		line = line[:max(strings.LastIndexByte(line, ' '), 0)] + "…" // half a key would be found no more
 	}
 	t.open, t.cut = t.open[:0], false
 	if line == "" {
@@ -72,8 +73,14 @@ func (t *tail) said(redact *adapters.Redactor) string {
 			from = i
 		}
 	}
-	lines = lines[from:min(len(lines), from+shown)]
-	return printable(redact.String(strings.Join(lines, " ⏎ ")))
+	var said []string
+	for _, line := range lines[from:min(len(lines), from+shown)] {
+		if line = redact.String(line); len(line) > shownLine {
+			line = line[:shownLine] + "…"
+		}
+		said = append(said, line)
+	}
+	return printable(strings.Join(said, " ⏎ "))
 }
 
 // printable shows what would act on a terminal as an escape.

@@ -22,7 +22,9 @@ func TestTailKeepsTheLastLines(t *testing.T) {
 		{"a line without an end", []string{"one\ntw", "o"}, "one ⏎ two"},
 		{"the last three", []string{"1\n2\n\n3\n4\n"}, "2 ⏎ 3 ⏎ 4"},
 		{"from a panic on", []string{"1\npanic: no\n\ngoroutine 1 [running]:\nmain.main()\n\tmain.go:7\nexit status 2\n"}, "panic: no ⏎ goroutine 1 [running]: ⏎ main.main()"},
-		{"a long line", []string{strings.Repeat("x", 5000) + "\n"}, strings.Repeat("x", longestLine) + "…"},
+		{"a long line", []string{strings.Repeat("x", 2000) + "\n"}, strings.Repeat("x", shownLine) + "…"},
+		{"a long line of keys", []string{strings.Repeat("sk-sentinel ", 400) + "\n"}, strings.Repeat(adapters.Redacted+" ", 340)[:shownLine] + "…"},
+		{"a longer word than is kept", []string{strings.Repeat("x", 5000) + "\n"}, "…"},
 		{"what would act on a terminal", []string{"\x1b[2Jé\xff\u202e\ttab\n"}, "\ufffd[2Jé\ufffd\ufffd tab"},
 		{"a secret", []string{"key sk-sentinel\n"}, "key " + adapters.Redacted},
 	} {

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func start(ctx context.Context, set *settings, cfg adapters.Config) (*session, e
 	if s.dir, err = tempDir(); err != nil {
 		return nil, fail(op, adapters.KindPermanent, fmt.Errorf("making a folder for the plugin's sockets: %w", err))
 	}
-	config := s.config(set, program, append(env, "TMPDIR="+s.dir), cfg.Dir)
+	config := s.config(set, program, append(env, "TMPDIR="+s.dir), cfg)
 	if deadline, ok := ctx.Deadline(); ok {
 		config.StartTimeout = max(time.Until(deadline), time.Millisecond)
 	}
@@ -68,7 +69,7 @@ func start(ctx context.Context, set *settings, cfg adapters.Config) (*session, e
 }
 
 // config is that of a client whose process we run ourselves.
-func (s *session) config(set *settings, program string, env []string, dir string) *goplugin.ClientConfig {
+func (s *session) config(set *settings, program string, env []string, cfg adapters.Config) *goplugin.ClientConfig {
 	versions := map[int]goplugin.PluginSet{}
 	for version := 1; version <= wire.Version; version++ {
 		if set.Protocol == 0 || int(set.Protocol) == version {
@@ -87,10 +88,10 @@ func (s *session) config(set *settings, program string, env []string, dir string
 			grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 		},
 	}
-	if dir == "" {
-		dir = "."
+	if len(set.Env) > 0 {
+		config.GRPCDialOptions = append(config.GRPCDialOptions, withoutKeys(cfg.Secrets.Redactor())...)
 	}
-	s.proc = newProcess(program, set.Args, nil, dir)
+	s.proc = newProcess(program, set.Args, nil, cmp.Or(cfg.Dir, "."))
 	config.SyncStderr = s.proc.stderr
 	config.RunnerFunc = func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
 		s.proc.cmd.Env = slices.Concat(env, cmd.Env)

@@ -46,6 +46,7 @@ func connect(cfg adapters.Config) (*pipeline, error) {
 		return nil, err
 	}
 	p := &pipeline{set: set}
+	var tapKey string
 	if p.request, err = compile("request", set.Map.Request); err != nil {
 		return nil, err
 	}
@@ -53,17 +54,19 @@ func connect(cfg adapters.Config) (*pipeline, error) {
 		return nil, err
 	}
 	if t := set.Tap; t != nil {
-		key, err := cfg.Secrets.Read(modelapi.Setting(role, "tap.key"), t.KeyEnv, "", cfg.Dir)
-		if err != nil {
+		if tapKey, err = cfg.Secrets.Read(modelapi.Setting(role, "tap.key"), t.KeyEnv, "", cfg.Dir); err != nil {
 			return nil, err
 		}
 		p.toTap = http.DefaultTransport.(*http.Transport).Clone()
 		p.toTap.MaxIdleConnsPerHost = 1024
-		p.tap = &tap.Client{URL: t.URL, Key: key, HTTP: &http.Client{Transport: p.toTap}}
+		p.tap = &tap.Client{URL: t.URL, Key: tapKey, HTTP: &http.Client{
+			Transport:     p.toTap,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a tap sends nobody on
+		}}
 	}
 	p.Client, err = modelapi.Connect(&modelapi.Server{
 		Settings: set.Settings, Adapter: Name, Role: role, URL: set.URL, URLField: "url", Asked: "the place that backends.service.url names", TooLong: "what the service made of the request is",
-	}, cfg)
+	}, cfg, tapKey)
 	return p, err
 }
 
@@ -239,5 +242,21 @@ func (p *pipeline) call(ctx context.Context, op, method, address string, body []
 		}
 		return nil, p.Failed(ctx, op, x, err)
 	}
-	return []byte(p.WithoutKeys(string(x.Answer))), nil
+	return []byte(p.WithoutKeys(unescaped(x.Answer))), nil
+}
+
+// unescaped is JSON in which no character is escaped that need not be: a key would not be known in it.
+func unescaped(body []byte) string {
+	if !bytes.Contains(body, []byte(`\u00`)) {
+		return string(body)
+	}
+	var value any
+	var out bytes.Buffer
+	decoder, encoder := json.NewDecoder(bytes.NewReader(body)), json.NewEncoder(&out)
+	decoder.UseNumber()
+	encoder.SetEscapeHTML(false)
+	if decoder.Decode(&value) != nil || encoder.Encode(value) != nil {
+		return string(body)
+	}
+	return out.String()
 }

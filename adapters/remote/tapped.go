@@ -47,10 +47,13 @@ func (p *pipeline) tapped(ctx context.Context, op string, req adapters.PipelineR
 	}
 	trace.Prompt = []adapters.Message{}
 	for _, m := range call.Messages {
-		trace.Prompt = append(trace.Prompt, adapters.Message{Role: m.Role, Text: m.Text})
+		trace.Prompt = append(trace.Prompt, adapters.Message{Role: m.Role, Text: p.WithoutKeys(m.Text)})
 	}
 	if substitution != nil {
 		trace.Packed = nil // what the service packed is not what the model saw
+	}
+	for _, text := range []*string{&call.ModelReported, &call.SystemFingerprint, &call.FinishReason} {
+		*text = p.WithoutKeys(*text)
 	}
 	fill(&trace, call)
 	return trace, nil

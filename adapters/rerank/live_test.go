@@ -63,10 +63,10 @@ func TestLiveShapes(t *testing.T) {
 		t.Errorf("of what is too long: %+v, %v", cut, err)
 	}
 	_, err = ask(tei, "", long)
-	checkError(t, err, adapters.KindTooLong, 0, "backends.reranker.truncate: true")
+	checkError(t, err, adapters.KindTooLong, "backends.reranker.truncate: true")
 	if read, err := ask(tei, `, "shape": "tei", "truncate": true`, long); err != nil || read.Results[0].Truncated {
 		t.Errorf("TEI reads the beginning and does not say so: %+v, %v", read, err)
 	}
 	_, err = ask(tei, "", documents)
-	checkError(t, err, adapters.KindInvalid, 0, "3 documents were sent in one call: is backends.reranker.batch too large?")
+	checkError(t, err, adapters.KindInvalid, "3 documents were sent in one call: is backends.reranker.batch too large?")
 }

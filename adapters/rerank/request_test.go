@@ -89,7 +89,7 @@ func TestAFailedCallGivesNothing(t *testing.T) {
 	f := openaitest.StartFake(t, openaitest.FakeOptions{})
 	f.Script(openaitest.FakeReply{Healthy: true}, openaitest.FakeReply{Status: 500})
 	got, err := newReranker(t, f, `, "batch": 1`).Rerank(t.Context(), twoDocuments)
-	checkError(t, err, adapters.KindTransient, 0, "500")
+	checkError(t, err, adapters.KindTransient, "500")
 	if got.Results != nil {
 		t.Errorf("with it come %+v", got)
 	}

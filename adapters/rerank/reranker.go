@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -68,6 +69,10 @@ func (r *reranker) Rerank(ctx context.Context, req adapters.RerankRequest) (adap
 	for from := 0; from < len(req.Documents); calls++ {
 		part, asked, err := r.call(ctx, op, req.Query, req.Documents, from)
 		if err != nil {
+			var known *adapters.Error
+			if errors.As(err, &known) && calls > 0 {
+				known.Unsent = false // what came before was
+			}
 			return none, err
 		}
 		from += asked

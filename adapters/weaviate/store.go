@@ -58,6 +58,7 @@ func openStore(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, 
 		return nil, fail("open", adapters.KindInvalid, err)
 	}
 	s := newStore(settings, key, secure)
+	s.transport.redact = cfg.Secrets.Redactor()
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	if err := s.connect(ctx); err != nil {

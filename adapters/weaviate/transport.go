@@ -20,6 +20,8 @@ type transport struct {
 	next  http.RoundTripper
 	key   string
 	limit int64 // of the bytes of a response
+
+	redact *adapters.Redactor // for what is cut: half a key is found no more
 }
 
 const (
@@ -59,7 +61,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if resp.StatusCode/100 != 2 {
 		defer resp.Body.Close()
-		return nil, newStatusError(resp)
+		return nil, newStatusError(resp, t.redact)
 	}
 	resp.Body = &bounded{ReadCloser: resp.Body, left: t.limit, limit: t.limit}
 	return resp, nil
@@ -172,7 +174,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("status %d: %s", e.status, e.message)
 }
 
-func newStatusError(resp *http.Response) *statusError {
+func newStatusError(resp *http.Response, redact *adapters.Redactor) *statusError {
 	date, err := http.ParseTime(resp.Header.Get("Date"))
 	if err != nil {
 		date = time.Time{}
@@ -182,14 +184,14 @@ func newStatusError(resp *http.Response) *statusError {
 	if err != nil {
 		return e // the status says the most
 	}
-	e.message = messageOf(body)
+	e.message = messageOf(body, redact)
 	return e
 }
 
 const longestMessage = 500
 
 // messageOf returns what the body of an error says: Weaviate's own form, or the start of any other.
-func messageOf(body []byte) string {
+func messageOf(body []byte, redact *adapters.Redactor) string {
 	var own struct {
 		Error []struct {
 			Message string `json:"message"`
@@ -205,7 +207,7 @@ func messageOf(body []byte) string {
 			text = own.Message
 		}
 	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " ")
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(redact.String(text), "�")), " ")
 	if len(text) > longestMessage {
 		text = strings.ToValidUTF8(text[:longestMessage], "") + "…"
 	}

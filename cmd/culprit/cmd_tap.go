@@ -81,7 +81,7 @@ func (a *app) tap(ctx context.Context, o tapOptions) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, interruptSignals()...)
 	defer stop()
 	shown := &tapLog{app: a, file: file}
-	proxy, err := tap.New(tap.Options{Upstream: upstream, Header: o.header, Key: key, Told: shown.call})
+	proxy, err := tap.New(tap.Options{Upstream: upstream, Header: o.header, Key: key, Secrets: append(a.secrets().Proxies(), key), Told: shown.call})
 	if err != nil {
 		return usage("--upstream: %w", err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,30 +27,8 @@ func TestTap(t *testing.T) {
 	}))
 	defer model.Close()
 	record := filepath.Join(t.TempDir(), "prompts.jsonl")
-	registry, err := builtIn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	said, saying := io.Pipe()
-	ctx, cancel := context.WithCancel(t.Context())
-	code := make(chan int, 1)
-	go func() {
-		a := &app{out: stream{Writer: out}, err: stream{Writer: saying}, env: func(string) string { return "" }, registry: registry}
-		c := a.main(ctx, []string{"tap", "--upstream", model.URL + "/v1", "--listen", "127.0.0.1:0", "--record", record})
-		saying.Close()
-		code <- c
-	}()
-	first, err := bufio.NewReader(said).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := regexp.MustCompile(`http://127\.0\.0\.1:\d+/v1`).FindString(first)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/chat/completions", strings.NewReader(`{"model":"m\u001b[2J","messages":[{"role":"user","content":"key sk-sentinel-123456"}]}`))
+	base, stop := startTap(t, func(string) string { return "" }, "--upstream", model.URL+"/v1", "--record", record)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/chat/completions", strings.NewReader(`{"model":"m\u001b[2J","messages":[{"role":"user","content":"key sk-sentinel-123456"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,19 +42,12 @@ func TestTap(t *testing.T) {
 		t.Error(err)
 	}
 	response.Body.Close()
-	cancel()
-	if got := <-code; got != exitOK {
-		t.Errorf("exit code %d", got)
-	}
-	shown, err := os.ReadFile(out.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	shown := stop()
 	kept, err := os.ReadFile(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "1 message of 2 words · 200 stop, 1 token"; !strings.Contains(string(shown), want) || strings.Contains(string(shown), "\x1b") {
+	if want := "1 message of 2 words · 200 stop, 1 token"; !strings.Contains(shown, want) || strings.Contains(shown, "\x1b") {
 		t.Errorf("shown: %q, want %q and no escape sequence", shown, want)
 	}
 	if !strings.Contains(string(kept), `"request_id":"r-1"`) || !strings.Contains(string(kept), "[redacted]") || strings.Contains(string(kept), "sk-sentinel") {
@@ -83,5 +55,49 @@ func TestTap(t *testing.T) {
 	}
 	if info, err := os.Stat(record); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the record is open to others: %v %v", info.Mode(), err)
+	}
+}
+
+// startTap runs the command until stop, which returns all that it said.
+func startTap(t *testing.T, env func(string) string, args ...string) (base string, stop func() string) {
+	t.Helper()
+	registry, err := builtIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, saying := io.Pipe()
+	ctx, cancel := context.WithCancel(t.Context())
+	code := make(chan int, 1)
+	go func() {
+		a := &app{out: stream{Writer: out}, err: stream{Writer: saying}, env: env, registry: registry}
+		c := a.main(ctx, append([]string{"tap", "--listen", "127.0.0.1:0"}, args...))
+		saying.Close()
+		code <- c
+	}()
+	lines := bufio.NewReader(said)
+	first, err := lines.ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := make(chan string, 1)
+	go func() {
+		all, _ := io.ReadAll(lines)
+		rest <- string(all)
+	}()
+	return regexp.MustCompile(`http://127\.0\.0\.1:\d+/v1`).FindString(first), func() string {
+		t.Helper()
+		cancel()
+		if got := <-code; got != exitOK {
+			t.Errorf("exit code %d", got)
+		}
+		shown, err := os.ReadFile(out.Name())
+		if err := errors.Join(err, out.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return string(shown) + first + <-rest
 	}
 }

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite the golden parts of testdata/sc
 
 // TestMain makes programs of the test binary: culprit itself; steady, which is culprit with everything on its streams replaced
 // that differs from run to run; paying, which is steady with an adapter whose models cost money; serving, which is steady with a service
-// to ask; and two plugins.
+// to ask; and three plugins.
 func TestMain(m *testing.M) {
 	testscript.Main(leakless{m}, map[string]func(){
 		"culprit": func() { os.Exit(culprit()) },
@@ -35,6 +35,7 @@ func TestMain(m *testing.M) {
 
 		"models-plugin": modelsPlugin,
 		"broken-plugin": brokenPlugin,
+		"gossip-plugin": gossipPlugin,
 	})
 }
 

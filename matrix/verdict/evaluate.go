@@ -218,7 +218,7 @@ func (w *walker) decide() {
 		w.outcome = Fail
 	case a.result.Scored == 0:
 		w.outcome = Environment
-		if t := w.tooLong(); t != nil {
+		if rewriting := w.o.Rewriting; w.tooLong() != nil || rewriting != nil && rewriting.Error != nil && rewriting.Error.Kind == matrix.KindTooLong {
 			w.qualifier = ContextLengthExceeded
 		}
 		w.missing = append(w.missing, w.environment())

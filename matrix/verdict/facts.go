@@ -68,8 +68,10 @@ type cellFacts struct {
 	features []*TrialFeatures // of the scored trials
 	all      []*matrix.Trial  // planned, run or not
 	allF     []*TrialFeatures
-	ids      map[string]int // response id → scored and copied trials that carry it
-	other    string         // another generator has answered it than A, and how that shows
+	ids      map[string]int  // response id → scored and copied trials that carry it
+	texts    map[string]bool // refs of the answers of scored and copied trials
+	served   int             // copies that a cache says it served, with ids of their own or none
+	other    string          // another generator has answered it than A, and how that shows
 }
 
 // usable reports whether the cell may decide anything. More than 5 % of errors and blocks make every verdict that uses it

@@ -107,6 +107,12 @@ func (x *facts) generatorFindings() []string {
 	}) {
 		say("%s (in %d of %s)", note.name, note.n, counted(n, "generation", "generations"))
 	}
+	for _, cache := range tally(asked, func(t *matrix.Trial) []string { return withName(nil, t.Metadata[matrix.MetadataCache]) }) {
+		say("a cache served %d of %s, by the header %s: switch it off for a test", cache.n, counted(n, "generation", "generations"), cache.name)
+	}
+	if cached := slices.DeleteFunc(slices.Clone(asked), func(t *matrix.Trial) bool { return !promptCached(t) }); len(cached) > 0 {
+		say("the provider's prompt cache held half of the prompt or more in %d of %s: that makes reading it cheaper, and no answer a copy", len(cached), counted(n, "generation", "generations"))
+	}
 	return append(out, x.repeatFindings()...)
 }
 

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +25,23 @@ func TestCopiesCountOnce(t *testing.T) {
 		return func(t *matrix.Trial) {
 			for _, change := range changes {
 				change(t)
+			}
+		}
+	}
+	cache := func(hits string) func(*matrix.Trial) { // "H": served by a cache
+		return func(t *matrix.Trial) {
+			if t.Cell == "A" && hits[t.Rep-1] == 'H' {
+				t.Metadata[matrix.MetadataCache] = "cf-aig-cache-status: HIT"
+			}
+		}
+	}
+	timed := func(ms ...int64) func(*matrix.Trial) { // the wire time of each repeat of A; all but the last are one text
+		return func(t *matrix.Trial) {
+			if t.Cell == "A" {
+				t.LatencyMS = ms[t.Rep-1]
+				if t.Rep < len(ms) {
+					t.Answer = matrix.NewText("It is fifty crowns.")
+				}
 			}
 		}
 	}
@@ -61,6 +79,45 @@ func TestCopiesCountOnce(t *testing.T) {
 		{
 			name: "one text for every seed", scored: 5, change: func(t *matrix.Trial) { t.Answer = matrix.NewText("It is fifty crowns.") },
 			findings: []string{"generator: at temperature 0.7 all answers of A (5), B (5) are the same to the letter, though each was asked for with a seed of its own: the server may ignore seed or temperature"},
+		},
+		{
+			name: "a cache that says so, with ids of its own", scored: 3, copies: 2, change: then(carry("abcde"), cache("-HHHH"), func(t *matrix.Trial) {
+				if t.Cell == "A" && t.Rep != 4 && t.Rep != 5 {
+					t.Answer = matrix.NewText("It is fifty crowns.")
+				}
+			}),
+			findings: []string{
+				"generator: a cache served 4 of 10 generations, by the header cf-aig-cache-status: HIT: switch it off for a test",
+				"generator: 2 of 5 repeats of A have the text of an earlier one, and their headers say that a cache served them: they count as one with it",
+			},
+		},
+		{
+			name: "a prompt cache, which is fast", scored: 5, change: then(timed(3000, 100, 100, 100, 100), func(t *matrix.Trial) {
+				in, cached := 1000, 896
+				t.Usage = matrix.Usage{InputTokens: &in, CachedInputTokens: &cached}
+			}),
+			findings: []string{"generator: the provider's prompt cache held half of the prompt or more in 10 of 10 generations: that makes reading it cheaper, and no answer a copy"},
+		},
+		{
+			name: "a prompt cache of little", scored: 5, change: func(t *matrix.Trial) {
+				in, cached := 1000, 128
+				t.Usage = matrix.Usage{InputTokens: &in, CachedInputTokens: &cached}
+			},
+		},
+		{
+			name: "copies by their time", scored: 5, change: timed(900, 2, 90, 91, 4),
+			findings: []string{"generator: 2 of 5 repeats of A have the text of an earlier one, and took a tenth of its time or less (2 ms after 900 ms): a cache may have served them, or the first had to wait; they are counted"},
+		},
+		{name: "all of them fast", scored: 5, change: timed(199, 0, 0, 0, 0)},
+		{name: "fast, and another text", scored: 5, change: func(t *matrix.Trial) { t.LatencyMS = int64(900 / (1 + 100*(t.Rep-1))) }},
+		{
+			name: "one text for no seed", scored: 5, change: func(t *matrix.Trial) {
+				t.Answer, t.Notes = matrix.NewText("It is fifty crowns."), []string{fmt.Sprintf("seed %d was not sent: backends.generator.supports.seed is false", t.Seed)}
+			},
+			findings: []string{
+				"generator: seed was not sent: backends.generator.supports.seed is false (in 10 of 10 generations)",
+				"generator: at temperature 0.7 all answers of A (5), B (5) are the same to the letter, though no seed was sent: the server may ignore the temperature, or a cache may have served them",
+			},
 		},
 		{name: "one text, in this process", scored: 5, change: func(t *matrix.Trial) {
 			t.Answer, t.Outside = matrix.NewText("It is fifty crowns."), false

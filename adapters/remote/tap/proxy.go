@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type Options struct {
 	Upstream *url.URL // of the model's server; its path is ignored, for a service asks for the same paths as without the proxy
 	Header   string   // that holds the request id; "": X-Request-ID
 	Key      string   // that the control endpoints ask for as a bearer token; "": none
+	Secrets  []string // that are kept nowhere, beside those that a call carries
 	Now      func() time.Time
 	// Told, where not nil, is called for every call when its answer has ended, with the id of its request ("" for none), on the
 	// goroutine that serves it. The call must not be changed.
@@ -105,7 +107,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // pass records what a call says and sends it on.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request) {
-	u := &underway{redact: credentials(r), start: p.options.Now()}
+	u := &underway{redact: credentials(r, p.options.Secrets), start: p.options.Now()}
 	if r.Method == http.MethodPost && r.ContentLength <= maxBody && r.Header.Get("Content-Encoding") == "" {
 		head, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 		if err != nil {
@@ -226,21 +228,27 @@ func answer(w http.ResponseWriter, status int, v any) {
 }
 
 // credentials knows what the headers of a call carry as one, so that it is kept nowhere.
-func credentials(r *http.Request) *adapters.Redactor {
-	var secrets []string
+func credentials(r *http.Request, secrets []string) *adapters.Redactor {
+	secrets = slices.Clone(secrets)
 	for name, values := range r.Header {
-		switch name = strings.ToLower(name); {
-		case name == "authorization", name == "cookie", name == "proxy-authorization", strings.Contains(name, "key"), strings.Contains(name, "token"), strings.Contains(name, "secret"):
-			for _, v := range values {
-				secrets = append(secrets, v)
-				if _, bare, ok := strings.Cut(v, " "); ok {
-					secrets = append(secrets, bare)
-				}
+		if !adapters.CarriesKey(name) {
+			continue
+		}
+		for _, v := range values {
+			secrets = append(secrets, v)
+			if _, bare, ok := strings.Cut(v, " "); ok {
+				secrets = append(secrets, bare)
 			}
 		}
 	}
+	if _, password, ok := r.BasicAuth(); ok {
+		secrets = append(secrets, password)
+	}
+	for _, cookie := range r.Cookies() {
+		secrets = append(secrets, cookie.Value)
+	}
 	for name, values := range r.URL.Query() {
-		if name = strings.ToLower(name); strings.Contains(name, "key") || strings.Contains(name, "token") {
+		if adapters.CarriesKey(name) {
 			secrets = append(secrets, values...)
 		}
 	}

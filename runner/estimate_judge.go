@@ -1,0 +1,75 @@
+package runner
+
+import "github.com/culprit-rag/culprit/matrix"
+
+// cellJudgements names the judgements of a case.
+const cellJudgements = "judgements"
+
+// judgements adds what the judge is asked of a case: of each kind as many questions as there may be, each with all that it may hold.
+func (r *reckoning) judgements(c *matrix.Case, plan *matrix.Plan) {
+	longest := int64(r.e.Pipeline.Generate.MaxTokens)
+	answer := &longest
+	if longest == 0 {
+		answer = nil // how long one may be is not known
+	}
+	expected := max(longest/expectedPart, 1)
+	for i := range plan.Cells {
+		cell := plan.Cells[i]
+		items, most, mean := r.context(c, cell)
+		for kind, n := range cell.Judgements(r.e, c) {
+			r.judgement(c, kind, n, items, judgeReads{answer, most}, judgeReads{&expected, mean})
+		}
+	}
+}
+
+// judgeReads are the tokens of what is put to the judge and not written yet; nil is not known.
+type judgeReads struct{ answer, context *int64 }
+
+// judgement adds so many questions of a kind.
+func (r *reckoning) judgement(c *matrix.Case, kind matrix.JudgementKind, n, items int, worst, expected judgeReads) {
+	out := int64(r.e.Judge.MaxTokens)
+	form := judgeForms[kind]
+	written := []string{judgeSystem, form.Task, judgeEvasive, judgeBySchema, form.Schema, form.Schema, c.Question()} // the schema in the prompt, or as the form
+	texts := len(written) + len(c.Claims)
+	for i := range c.Claims {
+		text, _ := c.Claims[i].Statement()
+		written = append(written, text)
+	}
+	statements, usesContext := new(int64), true
+	switch kind {
+	case matrix.JudgeFaithfulness: // of the statements that the judge found, in its own words
+		statements = &out
+		texts += min(maxStatements, r.e.Judge.MaxTokens)
+	case matrix.JudgeContextPrecision, matrix.JudgeContextRecall:
+	default:
+		usesContext = false
+	}
+	if usesContext {
+		texts += items
+	}
+	reads := func(reads judgeReads, texts int) *int64 {
+		what := reads.answer
+		if usesContext {
+			what = bothOf(reads.context, statements)
+		}
+		return bothOf(bothOf(r.counted(written...), r.fences(texts)), what)
+	}
+	all := func(each *int64, out int64) Need {
+		if each != nil {
+			sum := *each * int64(n)
+			each = &sum
+		}
+		return r.need(matrix.RoleJudge, n, each, out*int64(n), 0)
+	}
+	r.add(c.ID, cellJudgements, all(margin(reads(worst, texts), texts), out), all(reads(expected, 2+items), max(out/expectedPart, 1)))
+}
+
+// fences are the tokens of the lines between which so many texts stand.
+func (r *reckoning) fences(texts int) *int64 {
+	if r.count == nil {
+		return nil
+	}
+	const code = "0123456789abcdef"
+	n := int64(r.count("\nBEGIN STATEMENT 100 "+code+"\n\nEND STATEMENT 100 "+code+"\n")) * int64(texts)
+	return &n
+}
