@@ -2,8 +2,11 @@ package runner
 
 import "github.com/culprit-rag/culprit/matrix"
 
-// cellJudgements names the judgements of a case.
-const cellJudgements = "judgements"
+// cellJudgements names the judgements of a case, cellQuestions the embedding of the questions among them.
+const (
+	cellJudgements = "judgements"
+	cellQuestions  = "comparing questions"
+)
 
 // judgements adds what the judge is asked of a case: of each kind as many questions as there may be, each with all that it may hold.
 func (r *reckoning) judgements(c *matrix.Case, plan *matrix.Plan) {
@@ -18,6 +21,9 @@ func (r *reckoning) judgements(c *matrix.Case, plan *matrix.Plan) {
 		items, most, mean := r.context(c, cell)
 		for kind, n := range cell.Judgements(r.e, c) {
 			r.judgement(c, kind, n, items, judgeReads{answer, most}, judgeReads{&expected, mean})
+			if kind == matrix.JudgeAnswerRelevancy {
+				r.comparison(c, n)
+			}
 		}
 	}
 }
@@ -62,6 +68,21 @@ func (r *reckoning) judgement(c *matrix.Case, kind matrix.JudgementKind, n, item
 		return r.need(matrix.RoleJudge, n, each, out*int64(n), 0)
 	}
 	r.add(c.ID, cellJudgements, all(margin(reads(worst, texts), texts), out), all(reads(expected, 2+items), max(out/expectedPart, 1)))
+}
+
+// comparison adds the vectors by which so many judgements compare the judge's questions with the case's own.
+func (r *reckoning) comparison(c *matrix.Case, n int) {
+	questions := int64(r.e.Judge.AnswerRelevancy.Questions)
+	all := func(one *int64, more int64) *int64 {
+		if one == nil {
+			return nil
+		}
+		sum := int64(n) * (*one + more)
+		return &sum
+	}
+	own, found := r.counted(c.Question()), int64(r.e.Judge.MaxTokens)
+	worst, expected := margin(all(own, found), n*int(1+questions)), all(own, max(found/expectedPart, 1))
+	r.add(c.ID, cellQuestions, r.need(matrix.RoleEmbedder, n, worst, 0, 0), r.need(matrix.RoleEmbedder, n, expected, 0, 0))
 }
 
 // fences are the tokens of the lines between which so many texts stand.

@@ -189,7 +189,11 @@ func TestJudgeReadsNoMoreThanPlanned(t *testing.T) {
 		for _, req := range j.asked {
 			sent += int64(count(req.Messages[0].Text) + count(req.Messages[1].Text) + count(string(req.Format.Schema)))
 		}
+		embeds := 0
 		for _, cell := range estimate.Cells {
+			if cell.Cell == "comparing questions" {
+				embeds = cell.Worst.Calls
+			}
 			if cell.Cell != "judgements" {
 				continue
 			}
@@ -197,6 +201,15 @@ func TestJudgeReadsNoMoreThanPlanned(t *testing.T) {
 				t.Errorf("%s: %d tokens were sent in %d judgements, planned %+v", settings, sent, len(j.asked), worst)
 			}
 			sent = -1
+		}
+		compared := 0
+		for _, judged := range b.Observations.Judgements {
+			if len(judged.Cosines) > 0 {
+				compared++
+			}
+		}
+		if relevancy := strings.Contains(settings, "answer_relevancy"); compared > embeds || relevancy != (embeds > 0) {
+			t.Errorf("%s: the questions of %d judgements were embedded, planned %d", settings, compared, embeds)
 		}
 		if sent >= 0 {
 			t.Errorf("%s: no judgements are planned: %+v", settings, estimate.Cells)
