@@ -84,7 +84,7 @@ func (w *CaseWriter) begin(pinsDigest string) error {
 	}
 	return w.journal.append(Record{
 		Type: RecordOpen, At: w.stamp(), Schema: journalSchema, Execution: w.exec.id, Case: w.id, CaseDigest: w.caseDigest, PinsDigest: pinsDigest,
-	}, false)
+	})
 }
 
 // fail names the place; every error of a CaseWriter passes through it. The case is named by who writes it.
@@ -106,26 +106,33 @@ func (w *CaseWriter) Plan(p *matrix.Plan) error {
 		err = w.journal.append(Record{
 			Type: RecordPlan, At: w.stamp(), Plan: matrix.DigestBytes(data),
 			Generations: p.Generations(), Retrievals: len(p.Retrievals),
-		}, false)
+		})
 	}
 	return w.fail(err)
 }
 
 // Intent records that a call is about to be made. No call may be made before Intent has returned nil.
 func (w *CaseWriter) Intent(i Intent) error {
-	request, err := w.blob(i.Request, i.Durable)
+	request, err := w.blob(i.Request)
 	if err != nil {
 		return w.fail(err)
 	}
-	if i.Durable {
-		if err := w.keep(); err != nil {
-			return w.fail(err)
-		}
-	}
-	return w.fail(w.journal.append(Record{
+	return w.fail(w.record(Record{
 		Type: RecordIntent, At: w.stamp(), CallKey: i.CallKey, Call: &i.Call,
 		Attempt: i.Attempt, Request: request,
 	}, i.Durable))
+}
+
+// record appends to the journal. A durable record is saved before it returns, with the blobs that it names.
+func (w *CaseWriter) record(r Record, durable bool) error {
+	err := w.journal.append(r)
+	if err != nil || !durable {
+		return err
+	}
+	w.mu.Lock()
+	w.durable = true
+	w.mu.Unlock()
+	return w.exec.save(w.disk, journalFile, path.Join(workFolder, string(w.exec.id)), workFolder, ".")
 }
 
 // Outcome records what came of a call.
@@ -141,47 +148,25 @@ func (w *CaseWriter) Outcome(o Outcome) error {
 		o.Response, r.ResponseCut = o.Response[:KeptOfResponse], true
 	}
 	var err error
-	if r.Response, err = w.blob(o.Response, o.Durable); err != nil {
+	if r.Response, err = w.blob(o.Response); err != nil {
 		return w.fail(err)
 	}
-	return w.fail(w.journal.append(r, o.Durable))
+	return w.fail(w.record(r, o.Durable))
 }
 
 // Note records a remark.
 func (w *CaseWriter) Note(text string) error {
-	return w.fail(w.journal.append(Record{Type: RecordNote, At: w.stamp(), Text: text}, false))
-}
-
-// keep makes the work folder itself durable, before the first call that cannot be repeated for nothing.
-func (w *CaseWriter) keep() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.durable {
-		return nil
-	}
-	for _, folder := range []string{path.Join(workFolder, string(w.exec.id)), workFolder, "."} {
-		if err := syncFolder(w.exec.root, folder); err != nil {
-			return err
-		}
-	}
-	w.durable = true
-	return nil
+	return w.fail(w.record(Record{Type: RecordNote, At: w.stamp(), Text: text}, false))
 }
 
 // blob stores data once under its digest and returns its reference, "" for nil.
-func (w *CaseWriter) blob(data []byte, durable bool) (string, error) {
+func (w *CaseWriter) blob(data []byte) (string, error) {
 	if data == nil {
 		return "", nil
 	}
 	sum := sha256.Sum256(data)
 	ref := "sha256:" + hex.EncodeToString(sum[:])
-	if err := w.store(ref, data, blob{size: int64(len(data))}); err != nil {
-		return "", err
-	}
-	if durable {
-		return ref, w.disk.save()
-	}
-	return ref, nil
+	return ref, w.store(ref, data, blob{size: int64(len(data))})
 }
 
 // isText reports whether a blob is stored and known as a text.
@@ -233,7 +218,7 @@ func (w *CaseWriter) Abort() error {
 	w.mu.Unlock()
 	var err error
 	if keep {
-		err = w.journal.append(Record{Type: RecordClose, At: w.stamp(), Text: StatusAborted}, true)
+		err = w.record(Record{Type: RecordClose, At: w.stamp(), Text: StatusAborted}, true)
 	}
 	err = errors.Join(err, w.release())
 	if !keep {
@@ -259,15 +244,6 @@ func (w *CaseWriter) release() error {
 		err = errors.Join(err, w.disk.close())
 	}
 	return errors.Join(err, unlockFolder(w.lock))
-}
-
-func syncFolder(root *os.Root, name string) error {
-	f, err := root.Open(name)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	return errors.Join(err, f.Close())
 }
 
 // bundleDir returns the path of the sealed bundle.

@@ -28,7 +28,7 @@ type disk struct {
 	hook hook
 
 	temp  atomic.Int64
-	saves group
+	saves group // where the file system cannot be synced as a whole
 
 	mu      sync.Mutex
 	blobs   *os.Root        // the folder of blobs, nil until there is one: most files go there, and a short path costs few system calls
@@ -67,10 +67,14 @@ func (d *disk) writeBy(name string, fill func(*os.File) error) error {
 	if err := d.writeTemp(root, temp, short, name, fill); err != nil {
 		return errors.Join(err, ignoreMissing(root.Remove(temp)))
 	}
-	d.mu.Lock()
-	d.files[name], d.folders[folder] = true, true
-	d.mu.Unlock()
+	d.written(name)
 	return d.at(stepDone, name)
+}
+
+func (d *disk) written(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.files[name], d.folders[path.Dir(name)] = true, true
 }
 
 // place makes the folder of a file and returns an open one above it, with the file's name from there.
@@ -121,9 +125,6 @@ func (d *disk) remove(name string) error {
 	return d.root.Remove(name)
 }
 
-// save makes durable what was written so far. Those who wait for it at the same time share it.
-func (d *disk) save() error { return d.saves.do(d.syncEach) }
-
 func (d *disk) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -159,25 +160,6 @@ func (d *disk) folderLocked(name string) error {
 	}
 	d.made[name], d.folders[name], d.folders[path.Dir(name)] = true, true, true
 	return nil
-}
-
-// syncFolders syncs a folder and those above it, as far as they have entries that were not synced.
-func (d *disk) syncFolders(name string) error {
-	for {
-		d.mu.Lock()
-		pending := d.folders[name]
-		delete(d.folders, name)
-		d.mu.Unlock()
-		if pending {
-			if err := d.sync(name); err != nil {
-				return err
-			}
-		}
-		if name == "." {
-			return nil
-		}
-		name = path.Dir(name)
-	}
 }
 
 func (d *disk) sync(name string) error {

@@ -38,6 +38,7 @@ type Execution struct {
 	folder *os.File // out itself, opened before anything is written, so that a sync of it reports every failed write
 	hook   hook
 	now    func() time.Time
+	sync   func(folder *os.File) error // syncAll, but in tests
 	syncs  group
 }
 
@@ -50,7 +51,7 @@ func newExecution(out, name string, at time.Time, h hook) (_ *Execution, err err
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("results folder: %w", err)
 	}
-	e := &Execution{out: out, hook: h, now: time.Now}
+	e := &Execution{out: out, hook: h, now: time.Now, sync: syncAll}
 	if e.root, err = os.OpenRoot(out); err != nil {
 		return nil, fmt.Errorf("results folder: %w", err)
 	}
@@ -184,7 +185,7 @@ func (e *Execution) finish(s *Summary) error {
 		return errors.Join(s.Encode(w, " "), w.Flush())
 	})
 	if err == nil {
-		err = d.save()
+		err = e.save(d, summaryFile)
 	}
 	if closeErr := d.close(); err == nil {
 		err = closeErr
@@ -193,6 +194,41 @@ func (e *Execution) finish(s *Summary) error {
 	_ = e.root.Remove(path.Join(workFolder, string(e.id)))
 	_ = e.root.Remove(workFolder)
 	return err
+}
+
+// save makes durable what was written so far: to a disk, where it is not nil, and the names in folders of the execution's root.
+// One call for a whole file system takes less than one for each file, and cases that wait for it share it. Where there is no such
+// call, every file and folder is synced on its own. The step that a disk's hook is told of bears a name.
+func (e *Execution) save(d *disk, name string, folders ...string) error {
+	if d != nil {
+		if err := d.at(stepSync, name); err != nil {
+			return err
+		}
+	}
+	err := e.syncs.do(func() error { return e.sync(e.folder) })
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if d != nil {
+		if err := d.saves.do(d.syncEach); err != nil {
+			return err
+		}
+	}
+	for _, folder := range folders {
+		if err := syncFolder(e.root, folder); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func syncFolder(root *os.Root, name string) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	err = f.Sync()
+	return errors.Join(err, f.Close())
 }
 
 // Close releases the folder. What was written stays.

@@ -242,6 +242,41 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
+// Where the file system cannot be synced as a whole, a bundle is sealed when each of its files was synced on its own.
+func TestWithoutSyncOfAll(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	synced, renamed := map[string]bool{}, false
+	e, err := newExecution(t.TempDir(), "travel-policy", testTime, func(step, name string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		renamed = renamed || step == stepRename && strings.HasPrefix(name, "2026")
+		if step == stepSync && !renamed {
+			synced[name] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.sync = func(*os.File) error { return syscall.ENOSYS }
+	path, err := writeCase(e, testBundle(t, "slow", 0), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range checkBundle(t, path).Manifest.Files {
+		if !synced[f.Path] {
+			t.Errorf("%s was not synced before the bundle had its name", f.Path)
+		}
+	}
+	if !synced[manifestFile] || !synced[sumsFile] || !synced["blobs/sha256"] {
+		t.Errorf("synced were %v", synced)
+	}
+	if err := errors.Join(e.Finish(Summary{}), e.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // Where the file system cannot be synced as a whole, every file and folder is synced on its own, each once.
 func TestSyncEach(t *testing.T) {
 	t.Parallel()

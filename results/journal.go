@@ -49,8 +49,6 @@ type journal struct {
 	size int64
 	hash hash.Hash // of the whole file
 	err  error
-
-	syncs group
 }
 
 func newJournal(d *disk) (*journal, error) {
@@ -61,22 +59,12 @@ func newJournal(d *disk) (*journal, error) {
 	return &journal{file: f, disk: d, head: noRecord, hash: sha256.New()}, nil
 }
 
-// append writes one record; a durable one is synced before append returns.
-func (j *journal) append(rec any, durable bool) error {
+// append writes one record.
+func (j *journal) append(rec any) error {
 	raw, err := json.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("journal record: %w", err)
 	}
-	if err := j.add(raw); err != nil {
-		return err
-	}
-	if !durable {
-		return nil
-	}
-	return j.sync()
-}
-
-func (j *journal) add(raw []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err != nil {
@@ -93,19 +81,8 @@ func (j *journal) add(raw []byte) error {
 	}
 	j.seq, j.head, j.size = seq, sum, j.size+int64(len(line))
 	_, _ = j.hash.Write(line) // a hash never fails
+	j.disk.written(journalFile)
 	return j.disk.at(stepDone, journalFile)
-}
-
-func (j *journal) sync() error {
-	return j.syncs.do(func() error {
-		if err := j.disk.at(stepSync, journalFile); err != nil {
-			return err
-		}
-		if err := j.file.Sync(); err != nil {
-			return err
-		}
-		return j.disk.syncFolders(".")
-	})
 }
 
 func (j *journal) close() error {

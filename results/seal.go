@@ -52,10 +52,7 @@ func (w *CaseWriter) writeAll(b *Bundle) error {
 	if err := s.derived(b); err != nil {
 		return err
 	}
-	if err := w.journal.append(Record{Type: RecordClose, At: w.stamp(), Text: b.Status}, false); err != nil {
-		return err
-	}
-	if err := w.journal.sync(); err != nil {
+	if err := w.record(Record{Type: RecordClose, At: w.stamp(), Text: b.Status}, false); err != nil {
 		return err
 	}
 	return s.seal(b)
@@ -63,13 +60,7 @@ func (w *CaseWriter) writeAll(b *Bundle) error {
 
 // publish syncs the work folder and renames it.
 func (w *CaseWriter) publish() error {
-	err := w.exec.syncs.do(func() error {
-		if err := w.disk.at(stepSync, "."); err != nil {
-			return err
-		}
-		return syncTree(w.exec.folder, w.disk)
-	})
-	if err != nil {
+	if err := w.exec.save(w.disk, "."); err != nil {
 		return err
 	}
 	if err := w.disk.at(stepRename, w.bundle()); err != nil {
@@ -87,10 +78,7 @@ func (w *CaseWriter) syncName() error {
 	if err := w.disk.at(stepDone, w.bundle()); err != nil {
 		return err
 	}
-	if err := syncFolder(w.exec.root, path.Dir(w.bundle())); err != nil {
-		return err
-	}
-	return syncFolder(w.exec.root, ".")
+	return w.exec.save(nil, "", path.Dir(w.bundle()), ".")
 }
 
 // sealing collects the files of one bundle.
