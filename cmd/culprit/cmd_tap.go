@@ -35,7 +35,7 @@ func (a *app) tapCommand() *cobra.Command {
 the base URL of its model; every call is passed on as it is, byte for byte, and so is the answer.
 Each prompt is shown, and kept in memory under the id of the request that it was made for.
 
-A run that names the tap (pipeline.remote.tap) reads there what the model was asked, and can have
+A run that names the tap (backends.service.tap) reads there what the model was asked, and can have
 another context put into the prompt, for a service that takes none: the gold context of B, the
 changed ones of D. The id of a request is read from the header --header or from
 metadata.request_id in the body. A service that hands on neither is asked one request at a time.
