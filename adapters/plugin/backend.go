@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -104,7 +105,11 @@ func (b *backend) enter(ctx context.Context, s *session) (any, error) {
 	if wrong != nil {
 		return nil, fail(op, adapters.KindInvalid, wrong)
 	}
-	req := &pluginv1.OpenRequest{Settings: b.set.Settings, Dir: b.cfg.Dir, CacheDir: b.cfg.CacheDir}
+	dir, err := filepath.Abs(b.cfg.Dir) // the plugin runs there, where a relative one would lead elsewhere
+	if err != nil {
+		return nil, fail(op, adapters.KindPermanent, err)
+	}
+	req := &pluginv1.OpenRequest{Settings: b.set.Settings, Dir: dir, CacheDir: b.cfg.CacheDir}
 	if err := b.kind.open(ctx, s.conn, req); err != nil {
 		return nil, err
 	}
