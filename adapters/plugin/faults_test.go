@@ -81,7 +81,15 @@ func TestAPluginThatCannotBeStarted(t *testing.T) {
 		"no interpreter":        {"rig", path(file("py", "#!/no/such/python\n", 0o700)), adapters.KindInvalid, []string{"py", "interpreter is missing"}},
 		"silent":                {"silent", soon, adapters.KindTimeout, []string{"prints no handshake line within start_timeout"}},
 		"dies":                  {"dies", nil, adapters.KindPermanent, []string{"exit status 7", "no licence for this machine", "standard error"}},
-		"prints something else": {"chatty", nil, adapters.KindPermanent, []string{"Loading model...", "log to standard error", "culprit plugin test"}},
+		"prints something else": {"chatty", nil, adapters.KindPermanent, []string{"Loading model...", "log to standard error"}},
+		"lacks a package": {
+			"rig", path(file("lacks.sh", "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'grpc'\" >&2\nexit 1\n", 0o700)), adapters.KindPermanent,
+			[]string{"lacks.sh", "This Python lacks grpcio, grpcio-status and protobuf", ".venv/bin/python"},
+		},
+		"lacks a module": {
+			"rig", path(file("module.sh", "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numpy'\" >&2\nexit 1\n", 0o700)), adapters.KindPermanent,
+			[]string{`lacks the module "numpy"`},
+		},
 		"prints without an end": {"unending", nil, adapters.KindPermanent, []string{"more than 8192 bytes"}},
 		"another version":       {"raw", setting("args", []string{"plugin:raw", "7"}), adapters.KindUnsupported, []string{"another version", "Plugin version: 7", "than 1"}},
 		"a false version":       {"raw", setting("args", []string{"plugin:raw", "no"}), adapters.KindPermanent, []string{"cannot be used"}},

@@ -83,6 +83,18 @@ func (t *tail) said(redact *adapters.Redactor) string {
 	return printable(strings.Join(said, " ⏎ "))
 }
 
+// missingModule returns what a Python program ended for the want of, or nothing.
+func (t *tail) missingModule() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.lines) == 0 {
+		return ""
+	}
+	_, module, _ := strings.Cut(t.lines[len(t.lines)-1], "ModuleNotFoundError: No module named '")
+	module, _, _ = strings.Cut(module, "'")
+	return printable(module)
+}
+
 // printable shows what would act on a terminal as an escape.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -152,6 +164,13 @@ func (h *handshake) fault() string {
 		return fmt.Sprintf("prints %q before the handshake line 1|VERSION|tcp|HOST:PORT|grpc", printable(string(h.line[:min(len(h.line), 120)])))
 	}
 	return ""
+}
+
+// printed reports whether anything was written to standard output.
+func (h *handshake) printed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.line) > 0
 }
 
 // wrong says what is wrong with what was printed, or nothing. certificate holds where the line carries one.

@@ -183,9 +183,29 @@ func (s *session) refused(ctx context.Context, program string, err error, redact
 	case strings.Contains(text, "incompatible API version"):
 		return fail(op, adapters.KindUnsupported, fmt.Errorf("the plugin %q speaks another version of the plugin protocol than %d (%s): build it anew, or take another release of Culprit", program, wire.Version, printable(text)))
 	case fault != "":
-		return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q %s; %s. Standard output is for that line alone: log to standard error, and try: culprit plugin test", program, fault, s.proc.exit(redact)))
+		return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q %s; %s%s", program, fault, s.proc.exit(redact), s.advice(program)))
 	}
 	return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q cannot be used: %w; %s", program, err, s.proc.exit(redact)))
+}
+
+// kitModules are imported by culprit_plugin.py and its plugin_pb2 modules, from the packages of kitPackages.
+var kitModules = []string{"google", "google.protobuf", "google.rpc", "grpc", "grpc_status"}
+
+const kitPackages = "grpcio, grpcio-status and protobuf"
+
+// advice says what to do about a program that wrote no handshake line.
+func (s *session) advice(program string) string {
+	if module := s.proc.stderr.missingModule(); module != "" {
+		needs := fmt.Sprintf("the module %q", module)
+		if slices.Contains(kitModules, module) {
+			needs = kitPackages
+		}
+		return fmt.Sprintf(". This Python lacks %s: install that, or name the Python that has it, such as .venv/bin/python", needs)
+	}
+	if s.proc.line.printed() {
+		return ". Standard output is for that line alone: log to standard error"
+	}
+	return ""
 }
 
 // end stops the process, by force where it does not stop by itself, and removes what it left. It may be called once.
