@@ -88,7 +88,7 @@ func (s *storeSuite) describe(t T, store adapters.VectorStore) {
 		t.Errorf("count %d, want %d", info.Count, len(s.main))
 	}
 	if info.Fingerprint == "" || info.FingerprintMisses == "" {
-		t.Errorf("fingerprint %q, which misses %q: both must be told", info.Fingerprint, info.FingerprintMisses)
+		t.Errorf("fingerprint %q, fingerprint_misses %q: Describe must tell both, what changes with the collection and what that does not see", info.Fingerprint, info.FingerprintMisses)
 	}
 	if s.has(dense) && (info.Dimensions != dimensions || info.Distance != s.Distance) {
 		t.Errorf("%d dimensions, distance %q, want %d and %q", info.Dimensions, info.Distance, dimensions, s.Distance)

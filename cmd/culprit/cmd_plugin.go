@@ -32,8 +32,9 @@ Culprit does not know, in any language that has gRPC. An experiment names it:
   backends:
     store: {adapter: plugin, path: ./mystore, checksum: "sha256:…", settings: {…}}
 
-Write it in an afternoon: docs/plugins.md is the guide, adapters/plugin/proto/v1/plugin.proto the
-contract, adapters/plugin/examples/filestore a store in Go to copy. Then hold it to the contract:
+docs/plugins.md is the guide, adapters/plugin/proto/v1/plugin.proto the contract. To copy there are
+a store in Go, adapters/plugin/examples/filestore, and one in Python, words_store.py in
+adapters/plugin/examples/python. Then hold yours to the contract:
 
   culprit plugin fixture > fixture.jsonl     the items to fill a store with
   culprit plugin test ./mystore              what passes, what fails, what was expected`,
@@ -63,6 +64,7 @@ type pluginOptions struct {
 	settings, allow, role string
 	env                   []string
 	timeout               time.Duration
+	full                  bool
 
 	command []string
 }
@@ -106,6 +108,7 @@ Exit codes: 0, everything passes; 3, something fails; 5, the plugin cannot be us
 	c.Flags().StringVar(&o.role, "role", "", "only this `role`: store, embedder, generator or reranker")
 	c.Flags().StringSliceVar(&o.env, "env", nil, "environment `variables` that the plugin gets")
 	c.Flags().DurationVar(&o.timeout, "timeout", time.Minute, "the longest that one call, or the start, may take")
+	c.Flags().BoolVar(&o.full, "full", false, "show every line of a failure")
 	return c
 }
 
@@ -204,7 +207,7 @@ func (a *app) pluginTest(ctx context.Context, o pluginOptions) error {
 		if err != nil {
 			return err
 		}
-		a.showOutcomes(role, outcomes, total)
+		a.showOutcomes(role, outcomes, total, o.full)
 	}
 	fmt.Fprintf(a.out, "\n%d passed, %d failed, %d skipped\n", total[conformance.Passed], total[conformance.Failed], total[conformance.Skipped])
 	if total[conformance.Failed] > 0 {
@@ -239,10 +242,10 @@ func (a *app) introduce(about plugin.Program, command []string) {
 	}
 }
 
-// mostSaid bounds how many lines one failure gets.
+// mostSaid bounds how many lines one failure gets without --full.
 const mostSaid = 6
 
-func (a *app) showOutcomes(role adapters.Role, outcomes []conformance.Outcome, total map[conformance.State]int) {
+func (a *app) showOutcomes(role adapters.Role, outcomes []conformance.Outcome, total map[conformance.State]int, full bool) {
 	fmt.Fprintf(a.out, "\n%s\n", role)
 	for _, o := range outcomes {
 		total[o.State]++
@@ -255,8 +258,8 @@ func (a *app) showOutcomes(role adapters.Role, outcomes []conformance.Outcome, t
 		default:
 			fmt.Fprintf(a.out, "  FAILED   %s\n", o.Name)
 			for i, text := range said {
-				if i == mostSaid {
-					fmt.Fprintf(a.out, "             … %d more lines\n", len(said)-mostSaid)
+				if i == mostSaid && !full {
+					fmt.Fprintf(a.out, "             … %d more: --full shows them\n", len(said)-mostSaid)
 					break
 				}
 				fmt.Fprintf(a.out, "             %s\n", report.Safe(text))
