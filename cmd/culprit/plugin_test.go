@@ -4,15 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
 	"github.com/culprit-rag/culprit/adapters/plugin/sdk"
+	"github.com/culprit-rag/culprit/adapters/pythontest"
 )
 
 // modelsPlugin is the embedded models as a plugin, which passes every suite.
@@ -80,5 +85,61 @@ func TestPluginTestOnTheExample(t *testing.T) {
 	stdout, stderr, code = invoke(t.Context(), os.Getenv, "plugin", "test", program, "--settings", `{"path": "`+file+`"}`)
 	if code != exitOK || !strings.Contains(stdout, " 0 failed, ") || !strings.Contains(stdout, "it needs other items") {
 		t.Errorf("filled before: exit code %d\n%s%s", code, stdout, stderr)
+	}
+	judgesAlike(t, program)
+}
+
+// TestPluginTestOnThePythonExamples runs the suite by the command on the store to copy, and on the embedder that docs/plugins-python.md shows.
+func TestPluginTestOnThePythonExamples(t *testing.T) {
+	t.Parallel()
+	pythontest.Need(t, "Python and packages for it")
+	kit := os.DirFS("../../adapters/plugin/examples/python")
+	packages, err := fs.ReadFile(kit, "requirements.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	python, err := pythontest.Install(t.Context(), "plugin-kit", fstest.MapFS{"requirements.txt": {Data: packages}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../docs/plugins-python.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(text), "```python\n")
+	letters, _, _ := strings.Cut(shown, "```\n")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "letters.py"), []byte(letters), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"culprit_plugin.py", "plugin_pb2.py", "plugin_pb2_grpc.py", "words_store.py"} {
+		file, err := fs.ReadFile(kit, name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), file, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, settings := range map[string]string{"letters.py": `{}`, "words_store.py": `{"path": "{fixture}"}`} {
+		stdout, stderr, code := invoke(t.Context(), os.Getenv, "plugin", "test", "--settings", settings, python, "--", filepath.Join(dir, name))
+		if code != exitOK || !strings.Contains(stdout, " 0 failed, ") || strings.Contains(stdout, "it needs other items") {
+			t.Errorf("%s: exit code %d\n%s%s", name, code, stdout, stderr)
+		}
+	}
+	judgesAlike(t, python, filepath.Join(dir, "words_store.py"))
+}
+
+// judgesAlike runs travel-policy, named by a relative path, over its documents in a plugin: the verdicts are those of the embedded store.
+func judgesAlike(t *testing.T, program string, args ...string) {
+	t.Helper()
+	store, err := json.Marshal(map[string]any{"adapter": "plugin", "path": program, "args": args, "settings": map[string]any{"path": "policy.jsonl"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _ := verdicts(t, examplesDir+"travel-policy")
+	got, _ := verdicts(t, examplesDir+"travel-policy", "--set", "backends.store="+string(store))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s gives travel-policy other verdicts (-embedded +plugin):\n%s", program, diff)
 	}
 }

@@ -177,7 +177,7 @@ class _Info(pb_grpc.PluginServicer):
 def serve(name: str, version: str, **roles: Role) -> None:
     """Plays the roles (store, embedder, generator, reranker) until Culprit ends the process."""
     if os.environ.get("CULPRIT_PLUGIN") != "started-by-culprit":
-        sys.exit(f"{name} {version} is a plugin of Culprit and is started by it.\nTry it:  culprit plugin test python3 -- {sys.argv[0]}")
+        sys.exit(f"{name} {version} is a plugin of Culprit and is started by it.\nTry it:  culprit plugin test {sys.executable} -- {sys.argv[0]}")
     handshake = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints must not follow the handshake
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
