@@ -21,10 +21,11 @@ func (a *app) probeCommand() *cobra.Command {
 		Use:     "probe [experiment]",
 		GroupID: groupRun,
 		Short:   "Ask the store whether the evidence is there, before any model is paid",
-		Long: `Ask the live store what a run would ask of it, and no generator and no reranker: is the evidence
-of every case stored (one pass over all items, bytes compared), does the search rank it within k,
-were the stored vectors made by the embedder that the queries use, does the filter hold, is the
-index fresh, and does it move while it is looked at.
+		Long: `Ask the live store what a run would ask of it, no reranker, and no generator unless the experiment
+has it rewrite the query (pipeline.rewrite): is the evidence of every case stored (one pass over
+all items, bytes compared), does the search rank it within k, were the stored vectors made by the
+embedder that the queries use, does the filter hold, is the index fresh, and does it move while it
+is looked at.
 
 The store is only read. Nothing is written anywhere. The embedder is asked for the queries and
 for a sample of the stored texts (checks.sample). Without a store, backends.service is asked what it
