@@ -24,6 +24,7 @@ type Probe struct {
 	Service  *ProbedService        `json:"service,omitempty"` // where it was asked, for want of a store
 	Search   string                `json:"search"`            // mode
 	K        int                   `json:"k"`
+	Rewrites bool                  `json:"rewrites,omitempty"` // the generator wrote what is searched for
 	Notes    []string              `json:"notes,omitempty"` // what the store says that bears on all of this
 	Scan     matrix.ScanFacts      `json:"scan"`
 	ScanMS   int64                 `json:"scan_ms"`
@@ -74,7 +75,7 @@ type ProbedCheck struct {
 
 // NewProbe begins a probe with what the experiment declares.
 func NewProbe(e *matrix.Experiment, at time.Time) *Probe {
-	p := &Probe{Schema: ProbeSchema, Name: e.Name, At: at.UTC().Format(time.RFC3339), Search: e.Pipeline.Search.Mode, K: e.Pipeline.Search.K, Cases: []verdict.Examination{}}
+	p := &Probe{Schema: ProbeSchema, Name: e.Name, At: at.UTC().Format(time.RFC3339), Search: e.Pipeline.Search.Mode, K: e.Pipeline.Search.K, Rewrites: e.Pipeline.Rewrite != nil, Cases: []verdict.Examination{}}
 	var named struct{ Address, Collection string }
 	if b := e.Backends.Store; b != nil {
 		p.Store.Adapter = b.Adapter

@@ -333,5 +333,9 @@ func (p *page) probeEnd(r *results.Probe, lost int) {
 	if len(r.Held) > 0 {
 		p.labelledAt("held", "by "+strings.Join(r.Held, ", "))
 	}
-	p.linef("  no generator and no reranker was asked; %.1f s", float64(r.WallMS)/1000)
+	asked := "no generator and no reranker was asked"
+	if r.Rewrites {
+		asked = "the generator was asked for nothing but queries, and no reranker was asked"
+	}
+	p.linef("  %s; %.1f s", asked, float64(r.WallMS)/1000)
 }
