@@ -250,6 +250,8 @@ func (w *walker) undecided() {
 	b := w.cells[matrix.CellB]
 	switch {
 	case len(w.missing) > 0:
+	case w.allInPrompt() && w.standIn:
+		w.missing = append(w.missing, fmt.Sprintf("generate: the evidence is in A's %s, and A fails all the same. B and D, which would show why, are not production's: let the service take a context (capabilities.context), or add backends.service.tap", w.seenIn()))
 	case b != nil && b.other != "":
 		w.missing = append(w.missing, "generate: "+b.other)
 	case len(w.gold) == 0 && w.c.Expect == matrix.ExpectAnswer:

@@ -44,6 +44,7 @@ func TestWithoutAStore(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			e, c, p, o := askedCase(5, func(trial *matrix.Trial) {
+				trial.By = matrix.ByService
 				if trial.Cell == matrix.CellA && test.name != "found" {
 					trial.Packed, trial.Prompt = trial.Packed[1:], []matrix.PromptMessage{{Role: "user", Text: matrix.NewText("Lunch is at noon.")}}
 				}
@@ -112,5 +113,90 @@ func TestPromptUntold(t *testing.T) {
 		if i < 0 || checks[i].Result != want || (checks[i].Evidence != "") != untold {
 			t.Errorf("untold %t: checks %+v, want %s", untold, checks, want)
 		}
+	}
+}
+
+// What stands in for B where the service takes no context is not production, and nothing that it does is blamed on production.
+func TestStandIn(t *testing.T) {
+	t.Parallel()
+	lost := func(trial *matrix.Trial) {
+		trial.Packed, trial.Prompt = trial.Packed[1:], []matrix.PromptMessage{{Role: "user", Text: matrix.NewText("Lunch is at noon.\nWhat is the fee?")}}
+	}
+	says := func(trial *matrix.Trial, answer string) { trial.Answer = matrix.NewText(answer) }
+	for _, test := range []struct {
+		name     string
+		a        func(*matrix.Trial) // nil: wrong, with the gold in its prompt
+		b        string              // what the stand-in answers; "": right
+		other    bool                // the service packed something else than pipeline.search would
+		below    bool
+		composed bool // production is not a service: B is production's
+		outcome  Outcome
+		defect   string
+		grade    Grade
+		missing  string
+		story    string
+	}{
+		{name: "the stand-in refuses, and A's context lacks the gold", a: lost, b: "I don't know.", other: true, outcome: Inconclusive, missing: "declare its search in pipeline.search as it is, or let its trace tell more of its ranking"},
+		{name: "the stand-in is wrong, and A's context lacks the gold", a: lost, b: "It is ten crowns.", other: true, outcome: Inconclusive, missing: "declare its search"},
+		{name: "the stand-in says nothing", a: lost, b: " ", other: true, outcome: Inconclusive, missing: "declare its search"},
+		{name: "the stand-in passes", outcome: Inconclusive, missing: "let the service take a context"},
+		{name: "the stand-in refuses, and A is wrong with the gold", b: "I don't know.", outcome: Inconclusive, missing: "let the service take a context"},
+		{name: "A refuses with the gold", a: func(trial *matrix.Trial) { says(trial, "I don't know.") }, b: "I don't know.", outcome: Fail, defect: "abstain/refused-answerable", grade: Shown},
+		{name: "A refuses with the gold in a prompt that is not told", a: func(trial *matrix.Trial) {
+			says(trial, "I don't know.")
+			trial.Prompt, trial.Unobserved = nil, []string{matrix.PromptUnobserved}
+		}, outcome: Fail, defect: "abstain/refused-answerable", grade: Inferred},
+		{name: "A is sometimes right", a: func(trial *matrix.Trial) {
+			if trial.Rep > 3 {
+				says(trial, "It is forty crowns.")
+			}
+		}, b: "I don't know.", outcome: Fail, defect: "generate/unstable", grade: Shown},
+		{name: "below the cutoff", a: lost, below: true, outcome: Fail, defect: "retrieve/below-cutoff", grade: Shown, story: "whether the service would was not tested"},
+		{name: "production's own B refuses", a: lost, b: "I don't know.", other: true, composed: true, outcome: Fail, defect: "abstain/refused-answerable", grade: Shown},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e, c, p, o := askedCase(5, func(trial *matrix.Trial) {
+				switch {
+				case trial.Cell == matrix.CellB && test.b != "":
+					trial.Answer = matrix.NewText(test.b)
+				case trial.Cell == matrix.CellA && test.a != nil:
+					test.a(trial)
+				}
+				if trial.Cell == matrix.CellA {
+					trial.By, trial.ModelReported = matrix.ByService, "of-the-service" // another than the stand-in's, as may be
+				}
+				if test.composed {
+					trial.By, trial.ModelReported = matrix.ByService, ""
+				}
+			})
+			e.Backends.Store, e.Backends.Pipeline = &matrix.Backend{Adapter: "embedded"}, &matrix.Backend{Adapter: "remote"}
+			r := &o.Retrievals[0]
+			r.By = matrix.ByService
+			if test.other {
+				r.Candidates = []matrix.Hit{{Rank: 1, ID: "lunch", Source: "lunch", Text: r.Candidates[1].Text}}
+			}
+			if test.below {
+				r.K = 1
+				slices.Reverse(r.Candidates)
+				r.Candidates[0].Rank, r.Candidates[1].Rank = 1, 2
+			}
+			ev := evaluated(t, e, c, p, o)
+			if ev.Outcome != test.outcome || test.missing != "" && !strings.Contains(strings.Join(ev.Missing, "\n"), test.missing) {
+				t.Errorf("%s with %q, want %s with %q", ev.Outcome, ev.Missing, test.outcome, test.missing)
+			}
+			switch {
+			case test.defect == "" && len(ev.Defects) > 0, test.defect != "" && (len(ev.Defects) != 1 || ev.Defects[0].Name() != test.defect || ev.Defects[0].Grade != test.grade):
+				t.Errorf("defects %+v, want %q (%s)", ev.Defects, test.defect, test.grade)
+			}
+			if !strings.Contains(ev.Story, test.story) || strings.Contains(ev.Story, "the same generator") {
+				t.Errorf("story %q, want %q in it", ev.Story, test.story)
+			}
+			for _, s := range ev.Stages {
+				if !test.composed && strings.Contains(s.Tested, "B's prompt") && s.State != Unobserved || s.Stage == StageGenerate && s.State == Clear {
+					t.Errorf("the stage %s is %s (%s), which rests on the stand-in", s.Stage, s.State, s.Tested)
+				}
+			}
+		})
 	}
 }
