@@ -89,11 +89,36 @@ func TestTrace(t *testing.T) {
 	want := adapters.Trace{
 		RequestID: "r1", QueryEffective: "class", Candidates: []adapters.TraceItem{{ID: "7", Score: &score}, {ID: "s", Source: "s", Text: &empty}},
 		Packed: []adapters.TraceItem{}, Prompt: []adapters.Message{{Role: "user", Text: "q"}}, Answer: "a", FinishReason: "stop",
-		InputTokens: number(3), OutputTokens: number(0),
+		InputTokens: number(3), OutputTokens: number(0), Notes: []string{`the service's answer has keys that are not read: "extra"`},
 	}
 	got.WireTime = 0
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the trace (-want +got):\n%s", diff)
+	}
+}
+
+// An item of which the text alone is told is one all the same, and a list that a mapping leaves null is noted.
+func TestTextsAlone(t *testing.T) {
+	t.Parallel()
+	text := "t"
+	for _, told := range []string{`["t"]`, `[{"text":"t"}]`, `[{"id":null,"text":"t"}]`} {
+		p := open(t, says(200, `{"id":"r1","a":"x","contexts":`+told+`}`), `, "map": {"response": "{request_id: .id, answer: .a, packed: .contexts, candidates: .hits}"}`)
+		got, err := p.Ask(t.Context(), question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]adapters.TraceItem{{Text: &text}}, got.Packed); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", told, diff)
+		}
+		notes := strings.Join(got.Notes, "\n")
+		if len(got.Notes) != 2 || !strings.Contains(notes, "known by their text alone") || !strings.Contains(notes, "gives null for candidates") {
+			t.Errorf("notes %q", notes)
+		}
+	}
+	p := open(t, says(200, `{"request_id":"r1","answer":"x","retrievals":[{"candidates":["t","u"]},{"candidates":["u","v"]}]}`), "")
+	got, err := p.Ask(t.Context(), question)
+	if err != nil || len(got.Candidates) != 3 {
+		t.Errorf("%d candidates of three texts (%v)", len(got.Candidates), err)
 	}
 }
 
@@ -157,6 +182,12 @@ func TestFaults(t *testing.T) {
 		{name: "a mapping that gives nothing", at: says(200, `{}`), more: `, "map": {"response": "empty"}`, kind: adapters.KindPermanent, says: "gives nothing"},
 		{name: "a mapping that gives two", at: says(200, `{}`), more: `, "map": {"response": "1, 2"}`, kind: adapters.KindPermanent, says: "more than one"},
 		{name: "a mapping that fails", at: says(200, `{"a":"x"}`), more: `, "map": {"response": ".a + 1"}`, kind: adapters.KindPermanent, says: "map.response"},
+		{name: "a mapping of a key that no trace has", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .a, packd: []}"}`, kind: adapters.KindInvalid, says: `map.response gives "packd", which a trace does not have: did you mean "packed"?`},
+		{name: "a mapping of a key that is near none", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .a, sources: []}"}`, kind: adapters.KindInvalid, says: `map.response gives "sources", which a trace does not have`},
+		{name: "a mapping of no answer", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .b}"}`, kind: adapters.KindInvalid, says: "the trace holds no answer: see backends.service.map.response"},
+		{name: "items as they are", at: says(200, `{"a":"x","s":[{"file":"f","body":"b"}]}`), more: `, "map": {"response": "{answer: .a, packed: .s}"}`, kind: adapters.KindInvalid, says: `packed[0] has none of id, source and text, of which one is needed: it has "body", "file"`},
+		{name: "items of a search as they are", at: says(200, `{"answer":"x","retrievals":[{"candidates":[{"id":"a"},{}]}]}`), kind: adapters.KindPermanent, says: `retrievals[0].candidates[1] has none of id, source and text, of which one is needed: it has no keys: adapt it by backends.service.map.response`},
+		{name: "items of another type", at: says(200, `{"answer":"x","packed":[7]}`), kind: adapters.KindPermanent, says: "a number"},
 		{name: "a connection that is cut", at: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, kind: adapters.KindTransient, says: "is the server up"},
 		{
 			name: "a way to another host", kind: adapters.KindPermanent, says: "not followed",

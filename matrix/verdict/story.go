@@ -147,7 +147,7 @@ func (w *walker) staleIDs() []string {
 func (w *walker) equivalents() []string {
 	var out []string
 	for _, g := range w.gold {
-		if first := g.place.BySpan; first > 0 && len(w.relations(g.requirement)) > 0 && (g.place.BySource == 0 || g.place.BySource > first) {
+		if first := g.place.BySpan; first > 0 && !matrix.Nameless(g.place.ID, "") && len(w.relations(g.requirement)) > 0 && (g.place.BySource == 0 || g.place.BySource > first) {
 			out = append(out, fmt.Sprintf("fixture/gold-equivalent: %s at rank %d has the text of gold %s (%s) and counts as it",
 				g.place.ID, first, g.source, rankOrAbsent(g.place.BySource)))
 		}
