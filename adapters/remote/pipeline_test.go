@@ -304,7 +304,7 @@ func TestSettingsThatAreWrong(t *testing.T) {
 	for settings, want := range map[string]string{
 		`{"url": "localhost:80"}`:                                        "backends.service.url",
 		`{"url": "http://u:p@h/"}`:                                       "more than an address",
-		`{"url": "http://h", "map": {"request": "{a: ."}}`:               "backends.service.map.request: at character",
+		`{"url": "http://h", "map": {"request": "{a: ."}}`:               "backends.service.map.request is no jq",
 		`{"url": "http://h", "map": {"response": "nothing(.)"}}`:         "function not defined",
 		`{"url": "http://h", "headers": {"authorization": "x"}}`:         "carries a secret",
 		`{"url": "http://h", "tap": {"url": "http://t", "item": "{x}"}}`: "tap.item",
@@ -321,6 +321,41 @@ func TestSettingsThatAreWrong(t *testing.T) {
 	}
 	if out, err := p.run(t.Context(), []byte(`{}`)); err != nil || string(out) != "0" {
 		t.Errorf("the environment is seen: %s %v", out, err)
+	}
+}
+
+// TestCheck finds the places of mistakes in expressions, each beside the others.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ response, says string }{
+		{"{answer: .a", `map.response 1:12 '}' is missing, which closes the '{' of line 1`},
+		{"{answer: .a,\n packed: [.s[] | {id: .i}\n}\n", `map.response 3:1 unexpected token "}"`},
+		{"{answer: .a,\n packed: [.s[] | {id: \"}\\\"\"} # ]\n", `map.response 2:33 ']' is missing, which closes the '[' of line 2`},
+		{"{\"é\": .a, b .c}", `map.response 1:13 unexpected token ".c"`},
+		{".a |", `map.response 1:5 the expression ends too early`},
+		{"\"a", `map.response 1:3 unterminated string literal`},
+		{"nothing(.)", `map.response 0:0 function not defined`},
+		{"{answer: .a}", ""},
+	} {
+		settings, err := json.Marshal(map[string]any{"url": "http://h/ask?x", "api_key_env": "KEY", "map": map[string]any{"request": "{", "response": test.response}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry, err := adapters.NewRegistry(Factory())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range registry.Check(adapters.RolePipeline, Name, adapters.Config{Settings: settings}) {
+			got = append(got, fmt.Sprintf("%s %d:%d %v", e.Field, e.Line, e.Column, e))
+		}
+		last := strings.NewReplacer("setting backends.service.map.response is no jq: ", "", "setting backends.service.map.response: ", "").Replace(got[len(got)-1])
+		switch {
+		case len(got) < 2 || !strings.HasPrefix(got[0], "url 0:0 setting backends.service.url holds more than an address") || !strings.HasPrefix(got[1], "map.request 1:2 "):
+			t.Errorf("%q", got)
+		case test.says == "" && len(got) != 2, test.says != "" && (len(got) != 3 || !strings.HasPrefix(last, test.says)):
+			t.Errorf("%q: %q, want %q", test.response, got, test.says)
+		}
 	}
 }
 
