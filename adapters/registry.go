@@ -95,7 +95,7 @@ func (r *Registry) Check(role Role, name string, cfg Config) []*SettingError {
 		return nil
 	}
 	mistakes := []error{check(role, cfg)}
-	if joined, ok := mistakes[0].(interface{ Unwrap() []error }); ok { //nolint:errorlint // one that is wrapped was not joined by the check
+	if joined, ok := mistakes[0].(interface{ Unwrap() []error }); ok {
 		mistakes = joined.Unwrap()
 	}
 	var out []*SettingError

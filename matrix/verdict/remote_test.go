@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -129,7 +130,8 @@ func TestStandIn(t *testing.T) {
 		b        string              // what the stand-in answers; "": right
 		other    bool                // the service packed something else than pipeline.search would
 		below    bool
-		composed bool // production is not a service: B is production's
+		composed bool              // the service takes a context: B is production's
+		orders   map[string]string // what the stand-in answers to A's items in other orders
 		outcome  Outcome
 		defect   string
 		grade    Grade
@@ -152,6 +154,9 @@ func TestStandIn(t *testing.T) {
 			}
 		}, b: "I don't know.", outcome: Fail, defect: "generate/unstable", grade: Shown},
 		{name: "below the cutoff", a: lost, below: true, outcome: Fail, defect: "retrieve/below-cutoff", grade: Shown, story: "whether the service would was not tested"},
+		{name: "the stand-in goes by the order", orders: map[string]string{matrix.GoldFirst: "It is forty crowns.", matrix.GoldLast: "It is ten crowns."}, outcome: Fail, defect: "generate/position-sensitive", grade: Inferred},
+		{name: "the stand-in passes in every order", orders: map[string]string{matrix.GoldFirst: "It is forty crowns.", matrix.GoldLast: "It is forty crowns."}, outcome: Inconclusive, missing: "let the service take a context"},
+		{name: "the stand-in is led away by one item more", orders: map[string]string{matrix.WithIrrelevant: "It is ten crowns."}, outcome: Inconclusive, missing: "let the service take a context"},
 		{name: "production's own B refuses", a: lost, b: "I don't know.", other: true, composed: true, outcome: Fail, defect: "abstain/refused-answerable", grade: Shown},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -170,6 +175,14 @@ func TestStandIn(t *testing.T) {
 					trial.By, trial.ModelReported = matrix.ByService, ""
 				}
 			})
+			for variant, answer := range test.orders {
+				cell := matrix.CellID("D/" + variant)
+				p.Cells = append(p.Cells, matrix.PlannedCell{Cell: cell, Base: matrix.CellA, Expect: matrix.ExpectInvariant, Repeats: 5})
+				for i, trial := range o.Trials[5:10] { // B's
+					trial.CallKey, trial.Cell, trial.Answer = fmt.Sprint(cell, i), cell, matrix.NewText(answer)
+					o.Trials = append(o.Trials, trial)
+				}
+			}
 			e.Backends.Store, e.Backends.Pipeline = &matrix.Backend{Adapter: "embedded"}, &matrix.Backend{Adapter: "remote"}
 			r := &o.Retrievals[0]
 			r.By = matrix.ByService
@@ -191,6 +204,11 @@ func TestStandIn(t *testing.T) {
 			}
 			if !strings.Contains(ev.Story, test.story) || strings.Contains(ev.Story, "the same generator") {
 				t.Errorf("story %q, want %q in it", ev.Story, test.story)
+			}
+			for _, cell := range ev.Cells {
+				if cell.Expect != "" && cell.Held != matrix.Unknown {
+					t.Errorf("%s held: %s, and its base is another pipeline", cell.Cell, cell.Held)
+				}
 			}
 			for _, s := range ev.Stages {
 				if !test.composed && strings.Contains(s.Tested, "B's prompt") && s.State != Unobserved || s.Stage == StageGenerate && s.State == Clear {
