@@ -107,12 +107,16 @@ func (x *facts) otherSearch() bool {
 
 // otherSearchSays says why nothing is known of evidence that the service's own search lacks, and what would tell.
 func (x *facts) otherSearchSays(g *goldState) string {
-	remedy := "declare its search in pipeline.search as it is, or let its trace tell more of its ranking (candidates)"
-	if x.search.Searches != nil { // one that is declared is never several
-		remedy = "let its trace tell more of each ranking (candidates)"
+	const tell = "let its trace tell more of its ranking (candidates)"
+	declares, remedy := "the search that pipeline.search declares passes on items of other ids", "declare its search in pipeline.search as it is, with the ids of the store in its trace, or "+tell
+	switch declared, _ := x.retrieval(matrix.ProbeDeclared); {
+	case x.search.Searches != nil:
+		declares, remedy = "pipeline.search declares one search and not several", tell
+	case declared == nil:
+		declares, remedy = "the search that pipeline.search declares was not made, or failed", tell
 	}
-	return fmt.Sprintf("gold %s is not in what the service tells of its search (%s), and the search that pipeline.search declares finds other items, so that it cannot show why: %s",
-		g.name(), counted(len(x.search.Candidates), "item", "items"), remedy)
+	return fmt.Sprintf("gold %s is not in what the service tells of its search (%s), and %s, so that no probe shows why: %s",
+		g.name(), counted(len(x.search.Candidates), "item", "items"), declares, remedy)
 }
 
 // composed reports whether B and D, where production is the user's own service, were made without it: what they do then says what

@@ -138,7 +138,7 @@ func TestStandIn(t *testing.T) {
 		missing  string
 		story    string
 	}{
-		{name: "the stand-in refuses, and A's context lacks the gold", a: lost, b: "I don't know.", other: true, outcome: Inconclusive, missing: "declare its search in pipeline.search as it is, or let its trace tell more of its ranking"},
+		{name: "the stand-in refuses, and A's context lacks the gold", a: lost, b: "I don't know.", other: true, outcome: Inconclusive, missing: "declare its search in pipeline.search as it is, with the ids of the store in its trace, or let its trace tell more of its ranking"},
 		{name: "the stand-in is wrong, and A's context lacks the gold", a: lost, b: "It is ten crowns.", other: true, outcome: Inconclusive, missing: "declare its search"},
 		{name: "the stand-in says nothing", a: lost, b: " ", other: true, outcome: Inconclusive, missing: "declare its search"},
 		{name: "the stand-in passes", outcome: Inconclusive, missing: "let the service take a context"},
@@ -187,7 +187,10 @@ func TestStandIn(t *testing.T) {
 			r := &o.Retrievals[0]
 			r.By = matrix.ByService
 			if test.other {
+				declared := *r
+				declared.Cell, declared.By = matrix.ProbeDeclared, ""
 				r.Candidates = []matrix.Hit{{Rank: 1, ID: "lunch", Source: "lunch", Text: r.Candidates[1].Text}}
+				o.Retrievals = append(o.Retrievals, declared)
 			}
 			if test.below {
 				r.K = 1
@@ -216,5 +219,38 @@ func TestStandIn(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Evidence that the service's own search lacks is not explained by another search, and what would explain it is said.
+func TestOtherSearch(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change func(*matrix.Observations)
+		want   string
+		not    string
+	}{
+		{"another is declared", func(*matrix.Observations) {}, "passes on items of other ids, so that no probe shows why: declare its search", ""},
+		{"it failed", func(o *matrix.Observations) { o.Retrievals[1].Status = matrix.StatusError }, "was not made, or failed, so that no probe shows why: let its trace", "declare its"},
+		{"of several", func(o *matrix.Observations) { o.Retrievals[0].Searches = make([]matrix.Searched, 2) }, "one search and not several, so that no probe shows why: let its trace", "declare its"},
+	} {
+		e, c, p, o := askedCase(5, func(trial *matrix.Trial) {
+			trial.By = matrix.ByService
+			if trial.Cell == matrix.CellA {
+				trial.Packed, trial.Prompt = trial.Packed[1:], nil
+			}
+		})
+		e.Backends.Store, e.Backends.Pipeline = &matrix.Backend{Adapter: "embedded"}, &matrix.Backend{Adapter: "remote"}
+		declared := o.Retrievals[0]
+		declared.Cell = matrix.ProbeDeclared
+		o.Retrievals[0].By, o.Retrievals[0].Candidates = matrix.ByService, declared.Candidates[1:]
+		o.Retrievals = append(o.Retrievals, declared)
+		test.change(o)
+		ev := evaluated(t, e, c, p, o)
+		missing := strings.Join(ev.Missing, "\n")
+		if ev.Outcome != Inconclusive || !strings.Contains(missing, "gold tariff is not in what the service tells of its search (1 item)") || !strings.Contains(missing, test.want) || test.not != "" && strings.Contains(missing, test.not) {
+			t.Errorf("%s: %s, %q, want %q", test.name, ev.Outcome, missing, test.want)
+		}
 	}
 }
