@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -190,13 +191,15 @@ func (w *walker) add(r *Rule, f finding, gold string) {
 		if a := w.cells[matrix.CellA].result; !a.Exact && a.Scored < fewTrials && (r.Stage == StageGenerate || r.Stage == StageAbstain || r.Stage == StageSeam) {
 			grade = Inferred // so few answers of a generator that varies show little
 		}
+		seen := func(text string) string { return text }
 		if w.promptUnseen() && (r.Stage == StageGenerate || r.Stage == StageAbstain) {
 			grade = Inferred // what the model received was not seen
+			seen = func(text string) string { return strings.ReplaceAll(text, "in the prompt", "in the context") }
 		}
 		i = len(w.defects)
 		w.fired[r] = i
-		w.defects = append(w.defects, Defect{Stage: r.Stage, Label: r.Label, Rule: r.ID(), Grade: grade, Decided: r.Decides, TryFirst: r.TryFirst, Wasted: r.Wasted})
-		w.says = append(w.says, r.Says)
+		w.defects = append(w.defects, Defect{Stage: r.Stage, Label: r.Label, Rule: r.ID(), Grade: grade, Decided: seen(r.Decides), TryFirst: r.TryFirst, Wasted: seen(r.Wasted)})
+		w.says = append(w.says, seen(r.Says))
 	}
 	d := &w.defects[i]
 	for _, line := range f.evidence {

@@ -147,7 +147,7 @@ func TestStandIn(t *testing.T) {
 		{name: "A refuses with the gold in a prompt that is not told", a: func(trial *matrix.Trial) {
 			says(trial, "I don't know.")
 			trial.Prompt, trial.Unobserved = nil, []string{matrix.PromptUnobserved}
-		}, outcome: Fail, defect: "abstain/refused-answerable", grade: Inferred},
+		}, outcome: Fail, defect: "abstain/refused-answerable", grade: Inferred, story: "The evidence was in the context, and the system refuses"},
 		{name: "A is sometimes right", a: func(trial *matrix.Trial) {
 			if trial.Rep > 3 {
 				says(trial, "It is forty crowns.")
@@ -205,12 +205,15 @@ func TestStandIn(t *testing.T) {
 			case test.defect == "" && len(ev.Defects) > 0, test.defect != "" && (len(ev.Defects) != 1 || ev.Defects[0].Name() != test.defect || ev.Defects[0].Grade != test.grade):
 				t.Errorf("defects %+v, want %q (%s)", ev.Defects, test.defect, test.grade)
 			}
+			if test.grade == Inferred && strings.Contains(ev.Defects[0].Wasted+ev.Defects[0].Decided, "in the prompt") && test.orders == nil {
+				t.Errorf("%+v speaks of a prompt that nobody saw", ev.Defects[0])
+			}
 			if !strings.Contains(ev.Story, test.story) || strings.Contains(ev.Story, "the same generator") {
 				t.Errorf("story %q, want %q in it", ev.Story, test.story)
 			}
 			for _, cell := range ev.Cells {
-				if cell.Expect != "" && cell.Held != matrix.Unknown {
-					t.Errorf("%s held: %s, and its base is another pipeline", cell.Cell, cell.Held)
+				if cell.Expect != "" || cell.Held != "" {
+					t.Errorf("%s is %s: %s, and its base is another pipeline", cell.Cell, cell.Expect, cell.Held)
 				}
 			}
 			for _, s := range ev.Stages {
