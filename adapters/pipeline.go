@@ -82,7 +82,7 @@ type TraceSearch struct {
 
 // TraceItem is one item at one boundary. A nil Text was not told.
 type TraceItem struct {
-	ID       string
+	ID       string // "": neither it nor Source was told, and Text was, by which alone the item is known
 	Source   string
 	Revision string
 	Score    *float64

@@ -3,9 +3,11 @@ package adapters
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"regexp"
 )
 
 // Role is what a backend is used for.
@@ -46,6 +48,9 @@ type Documents interface {
 type Factory struct {
 	Name   string
 	Schema map[Role]json.RawMessage // JSON Schema (2020-12) of the settings, one for each role it plays
+	// Check returns what opening would refuse in settings that the schema accepts: mistakes joined by errors.Join, where they can be told
+	// each with its place (SettingError). It makes no call, starts nothing, and reads no key. Nil: the schema says it all.
+	Check func(role Role, cfg Config) error
 
 	OpenStore     func(ctx context.Context, cfg Config) (VectorStore, error)
 	OpenEmbedder  func(ctx context.Context, cfg Config) (Embedder, error)
@@ -70,6 +75,48 @@ func NewRegistry(factories ...Factory) (*Registry, error) {
 	}
 	return r, nil
 }
+
+// SettingError is a mistake in a setting.
+type SettingError struct {
+	Field        string // of the adapter's settings, such as map.response; "": of all of them
+	Line, Column int    // inside the text of the setting, from 1, columns in characters; 0: all of it
+	Later        bool   // what is wrong may be put right before a run, such as a program that is still to be built
+	Err          error
+}
+
+func (e *SettingError) Error() string { return e.Err.Error() }
+
+func (e *SettingError) Unwrap() error { return e.Err }
+
+// Check returns the mistakes in the settings of an adapter that its schema accepts, as far as no call is needed to see them.
+func (r *Registry) Check(role Role, name string, cfg Config) []*SettingError {
+	check := r.factories[name].Check
+	if check == nil {
+		return nil
+	}
+	mistakes := []error{check(role, cfg)}
+	if joined, ok := mistakes[0].(interface{ Unwrap() []error }); ok {
+		mistakes = joined.Unwrap()
+	}
+	var out []*SettingError
+	for _, err := range mistakes {
+		var at *SettingError
+		switch {
+		case err == nil:
+			continue
+		case !errors.As(err, &at):
+			at = &SettingError{Err: err}
+			if m := settingNamed.FindStringSubmatch(err.Error()); m != nil {
+				at.Field = m[1]
+			}
+		}
+		out = append(out, at)
+	}
+	return out
+}
+
+// settingNamed is how messages begin that are about one setting.
+var settingNamed = regexp.MustCompile(`^setting backends\.[a-z]+\.([a-z_]+(?:\.[a-z_]+)*)`)
 
 // Schemas returns the settings schemas: role → adapter → JSON Schema.
 func (r *Registry) Schemas() map[string]map[string]json.RawMessage {

@@ -36,7 +36,7 @@ func (s *Secrets) Read(setting, env, file, dir string) (string, error) {
 			value, _ = s.Env(env)
 		}
 		if value = strings.TrimSpace(value); value == "" {
-			return "", fmt.Errorf("%s_env names the variable %q, which is not set or empty", setting, env)
+			return "", fmt.Errorf("%s_env names the variable %q, which is not set or empty: export %s=…", setting, env, env)
 		}
 	default:
 		if !filepath.IsAbs(file) {

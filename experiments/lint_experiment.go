@@ -39,6 +39,7 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	if e.WithoutStore() && !root.lost("backends", "store") {
 		l.warn(root.place("backends"), "no store is declared: index, embedding and freshness are not tested, why the service does not find a piece of evidence is not known, and evidence without a text of its own is what the service tells of its items: add backends.store where culprit can reach it")
 	}
+	l.lintBackends(root, e)
 	l.lintRewrite(root, e)
 	l.lintBudget(root, e)
 	if !l.promptless {

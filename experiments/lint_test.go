@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -163,5 +164,64 @@ cases:
 	}
 	if len(errors) != 2 {
 		t.Errorf("%d errors", len(errors))
+	}
+}
+
+// What the adapters say of their settings stands at the setting, and inside its text; a variable that is not set is a warning.
+func TestSettingsOfBackends(t *testing.T) {
+	t.Parallel()
+	dir := folderOf(t, `
+-- experiment.yaml --
+culprit: v1
+name: settings
+backends:
+  store: {adapter: plain}
+  service:
+    adapter: mapped
+    headers_env: {X-Key: SET, X-Other: UNSET}
+    api_key_env: "EMPTY"
+    map:
+      request: "{a: ."
+      response: |
+        {answer: .a,
+         packed: .b
+    env: [SET, GONE]
+    deeper: {key_env: GONE}
+  generator: {adapter: plain}
+  judge: {adapter: plain, model: other}
+cases: [{id: a, query: q, claims: [{id: x, any: [five]}]}]
+`)
+	asked := map[string]string{}
+	got := problems(t, dir, Options{
+		Env: func(name string) (string, bool) {
+			return map[string]string{"SET": "x", "EMPTY": " "}[name], name == "SET" || name == "EMPTY"
+		},
+		Check: func(role, adapter string, settings json.RawMessage, dir string) []SettingProblem {
+			asked[role] += adapter
+			if dir == "" || !json.Valid(settings) {
+				t.Errorf("%s: %s in %q", role, settings, dir)
+			}
+			if adapter != "mapped" {
+				return nil
+			}
+			return []SettingProblem{
+				{Path: []string{"map", "request"}, Line: 1, Column: 6, Message: "request"},
+				{Path: []string{"map", "response"}, Line: 2, Column: 12, Message: "response"},
+				{Path: []string{"map"}, Message: "whole"},
+				{Path: []string{"nowhere"}, Line: 1, Column: 9, Message: "nearest", Warning: true},
+			}
+		},
+	})
+	if diff := cmp.Diff(map[string]string{"store": "plain", "generator": "plainplain", "service": "mapped"}, asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	unset := func(at, key, name string) string {
+		return "warning: experiment.yaml:" + at + ": " + key + " names the variable \"" + name + "\", which is not set or empty: before a run, export " + name + "=…\n"
+	}
+	want := "warning: experiment.yaml:6:5: nearest\n" + unset("7:40", "headers_env", "UNSET") + unset("8:18", "api_key_env", "EMPTY") +
+		"experiment.yaml:10:7: whole\nexperiment.yaml:10:22: request\nexperiment.yaml:13:20: response\n" +
+		unset("14:16", "env", "GONE") + unset("15:23", "key_env", "GONE")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
 	}
 }

@@ -22,6 +22,18 @@ type Options struct {
 	Set []string
 	// AllowOutside lets the experiment name files outside its own folder. Each is reported as a warning.
 	AllowOutside bool
+	// Check returns what is wrong with settings of a backend that its schema accepts; dir is the folder of the experiment. Nil: nothing is.
+	Check func(role, adapter string, settings json.RawMessage, dir string) []SettingProblem
+	// Env reads an environment variable that settings name; one that is not set is a warning. Nil: none is looked up.
+	Env func(name string) (string, bool)
+}
+
+// SettingProblem is a mistake in the settings of a backend.
+type SettingProblem struct {
+	Path         []string // of the setting, as far as it is known
+	Line, Column int      // inside its text, from 1, columns in characters; 0: all of it
+	Message      string
+	Warning      bool
 }
 
 // Loaded is an experiment that may be run.

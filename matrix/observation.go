@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Observations is everything that was recorded from outside for one case. Nothing here is recomputed; everything else is
@@ -24,6 +25,18 @@ type Text struct {
 
 // NewText records s.
 func NewText(s string) Text { return Text{Ref: DigestBytes([]byte(s)), Value: s} }
+
+const byText = "text:"
+
+// TextID is the id of an item of which a service tells the text alone: equal texts, equal ids.
+func TextID(text string) string {
+	const digits = 8 // of sha256, which is as much as a reader compares
+	_, hex, _ := strings.Cut(DigestBytes([]byte(text)), ":")
+	return byText + hex[:digits]
+}
+
+// Nameless reports whether an item has neither source nor an id of its own, so that it can be known by its text alone.
+func Nameless(id, source string) bool { return source == "" && strings.HasPrefix(id, byText) }
 
 // Withheld reports whether the text exists but is not at hand, as in a redacted bundle.
 func (t Text) Withheld() bool { return t.Ref != "" && t.Value == "" && t.Ref != emptyRef }

@@ -129,6 +129,7 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 	req.Answer = false
 	out.At = r.stamp()
 	trace, failure := r.pipeline.Ask(callCtx, req)
+	nameByText(&trace)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
@@ -212,6 +213,21 @@ func recordSearches(out *matrix.Retrieval, trace *adapters.Trace) {
 		out.QueryEffective = trace.QueryEffective
 	case len(queries) > 0:
 		out.QueryEffective = strings.Join(queries, "\n")
+	}
+}
+
+// nameByText gives an id to the items of which only the text was told.
+func nameByText(trace *adapters.Trace) {
+	lists := [][]adapters.TraceItem{trace.Candidates, trace.Reranked, trace.Packed}
+	for _, s := range trace.Retrievals {
+		lists = append(lists, s.Candidates)
+	}
+	for _, items := range lists {
+		for i := range items {
+			if items[i].ID == "" && items[i].Text != nil {
+				items[i].ID = matrix.TextID(*items[i].Text)
+			}
+		}
 	}
 }
 
@@ -400,6 +416,7 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	req := r.serviceRequest(t.CallKey, given(t), &t.Seed)
 	t.At, t.RequestID = r.stamp(), req.RequestID
 	trace, failure := r.pipeline.Ask(callCtx, req)
+	nameByText(&trace)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -410,6 +427,9 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
 		t.Status, t.Error = matrix.StatusError, callError(failure)
+		if t.Unobserved = []string{matrix.PromptUnobserved}; given(t) == nil && r.service.packed == nil {
+			t.Unobserved = append(t.Unobserved, matrix.PackedUnobserved)
+		}
 		r.refusedKey(failure)
 	} else if err := r.readTrace(callCtx, t, &trace); err != nil {
 		return err

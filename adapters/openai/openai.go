@@ -31,6 +31,14 @@ func Factory() adapters.Factory {
 		Schema:        map[adapters.Role]json.RawMessage{adapters.RoleGenerator: generatorSchema, adapters.RoleEmbedder: embedderSchema},
 		OpenGenerator: openGenerator,
 		OpenEmbedder:  openEmbedder,
+		Check: func(role adapters.Role, cfg adapters.Config) error {
+			if role == adapters.RoleEmbedder {
+				_, err := readEmbedder(cfg.Settings)
+				return err
+			}
+			_, err := readGenerator(cfg.Settings)
+			return err
+		},
 	}
 }
 

@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -117,6 +118,41 @@ func TestAPluginThatCannotBeStarted(t *testing.T) {
 			}
 			holds(t, err, tt.kind, tt.want...)
 		})
+	}
+}
+
+func TestCheckOfSettings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "program"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	registry, err := adapters.NewRegistry(plugin.Factory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		settings, says string
+		later          bool
+	}{
+		{`{"path": "./program"}`, "", false},
+		{`{"path": "./nix"}`, `there is no program "./nix": build it before a run`, true},
+		{`{"path": "no-such-program-anywhere"}`, `there is no program "no-such-program-anywhere" in PATH`, true},
+		{`{"path": "./folder"}`, "is a folder: name the program", false},
+		{`{"path": "./program", "env": ["PATH"]}`, `env: "PATH" is set by Culprit itself`, false},
+	} {
+		got := registry.Check(adapters.RoleStore, plugin.Name, adapters.Config{Settings: json.RawMessage(test.settings), Dir: dir})
+		switch {
+		case test.says == "":
+			if got != nil {
+				t.Errorf("%s: %v", test.settings, got)
+			}
+		case len(got) != 1 || !strings.Contains(got[0].Error(), test.says) || got[0].Later != test.later:
+			t.Errorf("%s: %v, want %q", test.settings, got, test.says)
+		}
 	}
 }
 

@@ -15,6 +15,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -37,8 +39,30 @@ func Factory() adapters.Factory {
 		Schema: map[adapters.Role]json.RawMessage{
 			adapters.RoleStore: schema, adapters.RoleEmbedder: schema, adapters.RoleGenerator: schema, adapters.RoleReranker: schema,
 		},
+		Check:     check,
 		OpenStore: openStore, OpenEmbedder: openEmbedder, OpenGenerator: openGenerator, OpenReranker: openReranker,
 	}
+}
+
+// check returns what is wrong with the settings of a plugin as such. What it says of its own is known when it is started.
+func check(_ adapters.Role, cfg adapters.Config) error {
+	set, err := readSettings(cfg.Settings)
+	if err != nil {
+		return err
+	}
+	program, err := set.program(cfg.Dir)
+	if err != nil {
+		return &adapters.SettingError{Field: "path", Later: true, Err: err}
+	}
+	switch info, err := os.Stat(program); {
+	case errors.Is(err, fs.ErrNotExist):
+		return &adapters.SettingError{Field: "path", Later: true, Err: fmt.Errorf("path: there is no program %q: build it before a run, or correct the path, which is relative to the experiment's folder", set.Path)}
+	case err != nil:
+		return &adapters.SettingError{Field: "path", Later: true, Err: fmt.Errorf("path: %w", err)}
+	case info.IsDir():
+		return &adapters.SettingError{Field: "path", Err: fmt.Errorf("path: %q is a folder: name the program", set.Path)}
+	}
+	return nil
 }
 
 func fail(op string, kind adapters.Kind, err error) *adapters.Error {

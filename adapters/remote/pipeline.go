@@ -186,18 +186,35 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 	}
 	w, err := decodeTrace(mapped)
 	var told *toldError
+	kind, see := adapters.KindPermanent, "adapt it by backends.service.map.response"
+	if p.response != nil {
+		kind, see = adapters.KindInvalid, "see backends.service.map.response"
+	}
+	others, meant := strange(mapped)
 	switch {
 	case errors.As(err, &told):
 		return none, p.Says(op, adapters.KindTransient, "%s", p.Short(told.Error()))
 	case err != nil:
-		return none, p.Says(op, adapters.KindPermanent, "the answer is no trace: %v: see backends.service.map.response; it was %q", err, p.Short(string(mapped)))
+		return none, p.Says(op, kind, "the answer is no trace: %v: %s; it was %q", err, see, p.Short(string(mapped)))
+	case p.response != nil && len(others) > 0:
+		says := "backends.service.map.response gives " + quoted(others) + ", which a trace does not have"
+		if meant != "" {
+			says += fmt.Sprintf(": did you mean %q?", meant)
+		}
+		return none, p.Says(op, kind, "%s", p.Short(says))
 	case w.RequestID != "" && w.RequestID != req.RequestID:
 		return none, p.Says(op, adapters.KindPermanent, "the trace is of request %q, and %q was asked: the service mixes up its requests, or serves an answer from a cache", w.RequestID, req.RequestID)
 	case req.Answer && w.Answer == nil:
-		return none, p.Says(op, adapters.KindPermanent, "the trace holds no answer: see backends.service.map.response; it was %q", p.Short(string(mapped)))
+		return none, p.Says(op, kind, "the trace holds no answer: %s; it was %q", see, p.Short(string(mapped)))
 	}
 	t := w.trace()
 	t.WireTime = took
+	if len(others) > 0 {
+		t.Notes = append(t.Notes, p.Short("the service's answer has keys that are not read: "+quoted(others)))
+	}
+	if p.response != nil {
+		t.Notes = append(t.Notes, untold(mapped)...)
+	}
 	if w.RequestID == "" {
 		t.Notes = append(t.Notes, "the service does not repeat the request id, so that its trace is taken on trust")
 	}

@@ -89,11 +89,36 @@ func TestTrace(t *testing.T) {
 	want := adapters.Trace{
 		RequestID: "r1", QueryEffective: "class", Candidates: []adapters.TraceItem{{ID: "7", Score: &score}, {ID: "s", Source: "s", Text: &empty}},
 		Packed: []adapters.TraceItem{}, Prompt: []adapters.Message{{Role: "user", Text: "q"}}, Answer: "a", FinishReason: "stop",
-		InputTokens: number(3), OutputTokens: number(0),
+		InputTokens: number(3), OutputTokens: number(0), Notes: []string{`the service's answer has keys that are not read: "extra"`},
 	}
 	got.WireTime = 0
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the trace (-want +got):\n%s", diff)
+	}
+}
+
+// An item of which the text alone is told is one all the same, and a list that a mapping leaves null is noted.
+func TestTextsAlone(t *testing.T) {
+	t.Parallel()
+	text := "t"
+	for _, told := range []string{`["t"]`, `[{"text":"t"}]`, `[{"id":null,"text":"t"}]`} {
+		p := open(t, says(200, `{"id":"r1","a":"x","contexts":`+told+`}`), `, "map": {"response": "{request_id: .id, answer: .a, packed: .contexts, candidates: .hits}"}`)
+		got, err := p.Ask(t.Context(), question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]adapters.TraceItem{{Text: &text}}, got.Packed); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", told, diff)
+		}
+		notes := strings.Join(got.Notes, "\n")
+		if len(got.Notes) != 2 || !strings.Contains(notes, "known by their text alone") || !strings.Contains(notes, "gives null for candidates") {
+			t.Errorf("notes %q", notes)
+		}
+	}
+	p := open(t, says(200, `{"request_id":"r1","answer":"x","retrievals":[{"candidates":["t","u"]},{"candidates":["u","v"]}]}`), "")
+	got, err := p.Ask(t.Context(), question)
+	if err != nil || len(got.Candidates) != 3 {
+		t.Errorf("%d candidates of three texts (%v)", len(got.Candidates), err)
 	}
 }
 
@@ -157,6 +182,12 @@ func TestFaults(t *testing.T) {
 		{name: "a mapping that gives nothing", at: says(200, `{}`), more: `, "map": {"response": "empty"}`, kind: adapters.KindPermanent, says: "gives nothing"},
 		{name: "a mapping that gives two", at: says(200, `{}`), more: `, "map": {"response": "1, 2"}`, kind: adapters.KindPermanent, says: "more than one"},
 		{name: "a mapping that fails", at: says(200, `{"a":"x"}`), more: `, "map": {"response": ".a + 1"}`, kind: adapters.KindPermanent, says: "map.response"},
+		{name: "a mapping of a key that no trace has", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .a, packd: []}"}`, kind: adapters.KindInvalid, says: `map.response gives "packd", which a trace does not have: did you mean "packed"?`},
+		{name: "a mapping of a key that is near none", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .a, sources: []}"}`, kind: adapters.KindInvalid, says: `map.response gives "sources", which a trace does not have`},
+		{name: "a mapping of no answer", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .b}"}`, kind: adapters.KindInvalid, says: "the trace holds no answer: see backends.service.map.response"},
+		{name: "items as they are", at: says(200, `{"a":"x","s":[{"file":"f","body":"b"}]}`), more: `, "map": {"response": "{answer: .a, packed: .s}"}`, kind: adapters.KindInvalid, says: `packed[0] has none of id, source and text, of which one is needed: it has "body", "file"`},
+		{name: "items of a search as they are", at: says(200, `{"answer":"x","retrievals":[{"candidates":[{"id":"a"},{}]}]}`), kind: adapters.KindPermanent, says: `retrievals[0].candidates[1] has none of id, source and text, of which one is needed: it has no keys: adapt it by backends.service.map.response`},
+		{name: "items of another type", at: says(200, `{"answer":"x","packed":[7]}`), kind: adapters.KindPermanent, says: "a number"},
 		{name: "a connection that is cut", at: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, kind: adapters.KindTransient, says: "is the server up"},
 		{
 			name: "a way to another host", kind: adapters.KindPermanent, says: "not followed",
@@ -273,7 +304,7 @@ func TestSettingsThatAreWrong(t *testing.T) {
 	for settings, want := range map[string]string{
 		`{"url": "localhost:80"}`:                                        "backends.service.url",
 		`{"url": "http://u:p@h/"}`:                                       "more than an address",
-		`{"url": "http://h", "map": {"request": "{a: ."}}`:               "backends.service.map.request: at character",
+		`{"url": "http://h", "map": {"request": "{a: ."}}`:               "backends.service.map.request is no jq",
 		`{"url": "http://h", "map": {"response": "nothing(.)"}}`:         "function not defined",
 		`{"url": "http://h", "headers": {"authorization": "x"}}`:         "carries a secret",
 		`{"url": "http://h", "tap": {"url": "http://t", "item": "{x}"}}`: "tap.item",
@@ -290,6 +321,41 @@ func TestSettingsThatAreWrong(t *testing.T) {
 	}
 	if out, err := p.run(t.Context(), []byte(`{}`)); err != nil || string(out) != "0" {
 		t.Errorf("the environment is seen: %s %v", out, err)
+	}
+}
+
+// TestCheck finds the places of mistakes in expressions, each beside the others.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ response, says string }{
+		{"{answer: .a", `map.response 1:12 '}' is missing, which closes the '{' of line 1`},
+		{"{answer: .a,\n packed: [.s[] | {id: .i}\n}\n", `map.response 3:1 unexpected token "}"`},
+		{"{answer: .a,\n packed: [.s[] | {id: \"}\\\"\"} # ]\n", `map.response 2:33 ']' is missing, which closes the '[' of line 2`},
+		{"{\"é\": .a, b .c}", `map.response 1:13 unexpected token ".c"`},
+		{".a |", `map.response 1:5 the expression ends too early`},
+		{"\"a", `map.response 1:3 unterminated string literal`},
+		{"nothing(.)", `map.response 0:0 function not defined`},
+		{"{answer: .a}", ""},
+	} {
+		settings, err := json.Marshal(map[string]any{"url": "http://h/ask?x", "api_key_env": "KEY", "map": map[string]any{"request": "{", "response": test.response}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		registry, err := adapters.NewRegistry(Factory())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range registry.Check(adapters.RolePipeline, Name, adapters.Config{Settings: settings}) {
+			got = append(got, fmt.Sprintf("%s %d:%d %v", e.Field, e.Line, e.Column, e))
+		}
+		last := strings.NewReplacer("setting backends.service.map.response is no jq: ", "", "setting backends.service.map.response: ", "").Replace(got[len(got)-1])
+		switch {
+		case len(got) < 2 || !strings.HasPrefix(got[0], "url 0:0 setting backends.service.url holds more than an address") || !strings.HasPrefix(got[1], "map.request 1:2 "):
+			t.Errorf("%q", got)
+		case test.says == "" && len(got) != 2, test.says != "" && (len(got) != 3 || !strings.HasPrefix(last, test.says)):
+			t.Errorf("%q: %q, want %q", test.response, got, test.says)
+		}
 	}
 }
 

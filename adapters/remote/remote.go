@@ -9,6 +9,7 @@ package remote
 import (
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -25,8 +26,17 @@ func Factory() adapters.Factory {
 	return adapters.Factory{
 		Name:         Name,
 		Schema:       map[adapters.Role]json.RawMessage{adapters.RolePipeline: pipelineSchema},
+		Check:        check,
 		OpenPipeline: openPipeline,
 	}
+}
+
+// check returns what is wrong with the settings, without the keys that they name.
+func check(_ adapters.Role, cfg adapters.Config) error {
+	set, err := readSettings(cfg.Settings)
+	_, request := compile("request", set.Map.Request)
+	_, response := compile("response", set.Map.Response)
+	return errors.Join(err, request, response)
 }
 
 func fail(op string, kind adapters.Kind, format string, args ...any) *adapters.Error {

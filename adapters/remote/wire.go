@@ -3,7 +3,12 @@ package remote
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/modelapi"
@@ -106,6 +111,8 @@ type (
 		Score    *float64 `json:"score"`
 		Text     *string  `json:"text"`
 		Access   []text   `json:"access"`
+
+		keys []string // that it has, where it has none by which it could be known
 	}
 	wirePrompt struct {
 		Role    string  `json:"role"`
@@ -131,10 +138,29 @@ func (t *text) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeTrace reads a trace, after the mapping. Keys that are not known are the service's own affair.
+// UnmarshalJSON reads an item, or a text alone.
+func (i *wireItem) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		return json.Unmarshal(data, &i.Text)
+	}
+	type plain wireItem
+	if err := json.Unmarshal(data, (*plain)(i)); err != nil || i.ID != "" || i.Source != "" || i.Text != nil {
+		return err
+	}
+	var all map[string]json.RawMessage
+	err := json.Unmarshal(data, &all)
+	i.keys = slices.Sorted(maps.Keys(all))
+	return err
+}
+
+// decodeTrace reads a trace, after the mapping.
 func decodeTrace(data []byte) (*wireTrace, error) {
 	var w wireTrace
 	if err := json.Unmarshal(data, &w); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return nil, fmt.Errorf("%s cannot be %s %s", orElse(wrong.Field, "it"), article(wrong.Value), wrong.Value)
+		}
 		return nil, err
 	}
 	if said := bytes.TrimSpace(w.Error); len(said) > 0 && string(said) != "null" {
@@ -144,7 +170,95 @@ func decodeTrace(data []byte) (*wireTrace, error) {
 		}
 		return nil, &toldError{complaint.Message}
 	}
-	return &w, nil
+	return &w, w.nameless()
+}
+
+// nameless says which item could never be known again.
+func (w *wireTrace) nameless() error {
+	lists := map[string]*[]wireItem{"candidates": w.Candidates, "reranked": w.Reranked, "packed": w.Packed}
+	for n, s := range w.Retrievals {
+		lists[fmt.Sprintf("retrievals[%d].candidates", n)] = s.Candidates
+	}
+	for _, key := range slices.Sorted(maps.Keys(lists)) {
+		if lists[key] == nil {
+			continue
+		}
+		for n, i := range *lists[key] {
+			if i.ID == "" && i.Source == "" && i.Text == nil {
+				return fmt.Errorf("%s[%d] has none of id, source and text, of which one is needed: it has %s", key, n, orElse(quoted(i.keys), "no keys"))
+			}
+		}
+	}
+	return nil
+}
+
+// strange lists the keys of an answer that are none of a trace, sorted, and what the first was most likely meant to be, "" where no key
+// is near.
+func strange(data []byte) (keys []string, meant string) {
+	var all map[string]json.RawMessage
+	_ = json.Unmarshal(data, &all) // it was read before
+	var known []string
+	for field := range reflect.TypeFor[wireTrace]().Fields() {
+		known = append(known, field.Tag.Get("json"))
+		delete(all, field.Tag.Get("json"))
+	}
+	if keys = slices.Sorted(maps.Keys(all)); len(keys) == 0 {
+		return nil, ""
+	}
+	least := 3
+	for _, k := range known {
+		if d := distance(keys[0], k); d < least && d < len(k)/2 {
+			least, meant = d, k
+		}
+	}
+	return keys, meant
+}
+
+// distance counts the insertions, deletions and substitutions between two keys.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range a[:min(len(a), 64)] { // no key of a trace is that long
+		before := row[0]
+		row[0]++
+		for j := range b {
+			substitute := before
+			if a[i] != b[j] {
+				substitute++
+			}
+			before = row[j+1]
+			row[j+1] = min(substitute, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+func quoted(names []string) string {
+	const most = 8
+	out := make([]string, 0, most)
+	for _, n := range names[:min(len(names), most)] {
+		out = append(out, fmt.Sprintf("%q", n))
+	}
+	if len(names) > most {
+		out = append(out, "…")
+	}
+	return strings.Join(out, ", ")
+}
+
+func orElse(s, instead string) string {
+	if s == "" {
+		return instead
+	}
+	return s
+}
+
+func article(noun string) string {
+	if strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an"
+	}
+	return "a"
 }
 
 // toldError is an error that a service reports in an answer that is none otherwise.
@@ -169,6 +283,9 @@ func (w *wireTrace) trace() adapters.Trace {
 	}
 	if t.Candidates == nil && len(t.Retrievals) > 0 {
 		t.Candidates, t.Union = union(t.Retrievals), len(t.Retrievals) > 1
+	}
+	if slices.ContainsFunc(slices.Concat(t.Candidates, t.Reranked, t.Packed), func(i adapters.TraceItem) bool { return i.ID == "" }) {
+		t.Notes = append(t.Notes, "the service tells of some items neither id nor source: they are known by their text alone, and cannot be cited")
 	}
 	if t.Union {
 		t.Notes = append(t.Notes, fmt.Sprintf("the candidates are the union of %d searches, in the order in which they were told", len(t.Retrievals)))
@@ -224,11 +341,28 @@ func union(searches []adapters.TraceSearch) []adapters.TraceItem {
 			out = []adapters.TraceItem{}
 		}
 		for _, i := range s.Candidates {
-			if !seen[i.ID] {
-				seen[i.ID] = true
+			key := i.ID
+			if key == "" {
+				key = "text " + *i.Text
+			}
+			if !seen[key] {
+				seen[key] = true
 				out = append(out, i)
 			}
 		}
 	}
 	return out
+}
+
+// untold notes the lists that a mapping names and leaves null, as one does that reads a key which the answer does not have.
+func untold(mapped []byte) []string {
+	var lists map[string]json.RawMessage
+	_ = json.Unmarshal(mapped, &lists) // it was read before
+	var notes []string
+	for _, key := range []string{"candidates", "reranked", "packed", "prompt"} {
+		if string(lists[key]) == "null" {
+			notes = append(notes, "backends.service.map.response gives null for "+key+", which is then not told: does the answer have what it reads?")
+		}
+	}
+	return notes
 }

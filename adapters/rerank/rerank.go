@@ -24,5 +24,9 @@ func Factory() adapters.Factory {
 		Name:         Name,
 		Schema:       map[adapters.Role]json.RawMessage{adapters.RoleReranker: schema},
 		OpenReranker: open,
+		Check: func(_ adapters.Role, cfg adapters.Config) error {
+			_, err := read(cfg.Settings)
+			return err
+		},
 	}
 }

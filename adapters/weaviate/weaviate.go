@@ -28,6 +28,10 @@ func Factory() adapters.Factory {
 		Name:      Name,
 		Schema:    map[adapters.Role]json.RawMessage{adapters.RoleStore: storeSchema},
 		OpenStore: openStore,
+		Check: func(_ adapters.Role, cfg adapters.Config) error {
+			_, err := readSettings(cfg.Settings)
+			return err
+		},
 	}
 }
 

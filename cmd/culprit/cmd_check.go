@@ -22,7 +22,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Short:   "Check experiments and cases without running anything",
 		Long: `Check every experiment at or below the paths (default: the current folder), with its cases,
 prompts and documents. Every problem of every file is shown at once, as file:line:column.
-Nothing is opened and nobody is asked. Warnings do not change the exit code.`,
+Nothing is opened and nobody is asked. A variable that settings name for a key and that is not set
+is a warning, as is a plugin that is still to be built. Warnings do not change the exit code.`,
 		Example: `  culprit check
   culprit check experiments/examples/travel-policy --profile nightly`,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -72,7 +73,23 @@ func completions(names, about []string) []cobra.Completion {
 }
 
 func (a *app) options(l loading) experiments.Options {
-	return experiments.Options{Schemas: a.registry.Schemas(), Profile: l.profile, Set: l.set, AllowOutside: l.outside}
+	return experiments.Options{
+		Schemas: a.registry.Schemas(), Profile: l.profile, Set: l.set, AllowOutside: l.outside,
+		Check: a.checkSettings, Env: a.secrets().Env,
+	}
+}
+
+// checkSettings asks an adapter what is wrong with its settings. Nothing is opened.
+func (a *app) checkSettings(role, adapter string, settings json.RawMessage, dir string) []experiments.SettingProblem {
+	var out []experiments.SettingProblem
+	for _, e := range a.registry.Check(adapters.Role(role), adapter, adapters.Config{Settings: settings, Dir: dir}) {
+		p := experiments.SettingProblem{Line: e.Line, Column: e.Column, Message: e.Error(), Warning: e.Later}
+		if e.Field != "" {
+			p.Path = strings.Split(e.Field, ".")
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 // secrets reads the keys of backends from the environment that the program was given.

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -190,13 +191,15 @@ func (w *walker) add(r *Rule, f finding, gold string) {
 		if a := w.cells[matrix.CellA].result; !a.Exact && a.Scored < fewTrials && (r.Stage == StageGenerate || r.Stage == StageAbstain || r.Stage == StageSeam) {
 			grade = Inferred // so few answers of a generator that varies show little
 		}
+		seen := func(text string) string { return text }
 		if w.promptUnseen() && (r.Stage == StageGenerate || r.Stage == StageAbstain) {
 			grade = Inferred // what the model received was not seen
+			seen = func(text string) string { return strings.ReplaceAll(text, "in the prompt", "in the context") }
 		}
 		i = len(w.defects)
 		w.fired[r] = i
-		w.defects = append(w.defects, Defect{Stage: r.Stage, Label: r.Label, Rule: r.ID(), Grade: grade, Decided: r.Decides, TryFirst: r.TryFirst, Wasted: r.Wasted})
-		w.says = append(w.says, r.Says)
+		w.defects = append(w.defects, Defect{Stage: r.Stage, Label: r.Label, Rule: r.ID(), Grade: grade, Decided: seen(r.Decides), TryFirst: r.TryFirst, Wasted: seen(r.Wasted)})
+		w.says = append(w.says, seen(r.Says))
 	}
 	d := &w.defects[i]
 	for _, line := range f.evidence {
@@ -250,6 +253,8 @@ func (w *walker) undecided() {
 	b := w.cells[matrix.CellB]
 	switch {
 	case len(w.missing) > 0:
+	case w.allInPrompt() && w.standIn:
+		w.missing = append(w.missing, fmt.Sprintf("generate: the evidence is in A's %s, and A fails all the same. B and D, which would show why, are not production's: let the service take a context (capabilities.context), or add backends.service.tap", w.seenIn()))
 	case b != nil && b.other != "":
 		w.missing = append(w.missing, "generate: "+b.other)
 	case len(w.gold) == 0 && w.c.Expect == matrix.ExpectAnswer:

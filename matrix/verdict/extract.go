@@ -216,7 +216,7 @@ func (x *extractor) serves(requirement int, id, source, revision string, text ma
 }
 
 // Serves reports whether an item may stand for the requirement: it holds the span of an alternative, in no other revision, and
-// it is that alternative's item, or has the same body as the gold, or is where the gold of a stale id has gone.
+// it is that alternative's item, or has the same body as the gold, or is where the gold of a stale id has gone, or nobody tells its name.
 func Serves(c *matrix.Case, s *matrix.StoreFacts, requirement int, id, source, revision string, text matrix.Text) bool {
 	return serves(c, s, requirement, id, source, revision, text, func(t matrix.Text, span string) bool {
 		m := NewSpan(span).Match(t.Value)
@@ -241,7 +241,7 @@ func serves(c *matrix.Case, s *matrix.StoreFacts, requirement int, id, source, r
 		if otherSection(g, want, id, text) {
 			continue
 		}
-		if names(want, id, source) || s.Scan.Complete && slices.Contains(Moved(g, want), id) || sameBody(g, text) {
+		if names(want, id, source) || matrix.Nameless(id, source) || s.Scan.Complete && slices.Contains(Moved(g, want), id) || sameBody(g, text) {
 			return true
 		}
 	}

@@ -59,6 +59,8 @@ type facts struct {
 	search *matrix.Retrieval // C
 	found  *RetrievalFeatures
 	gold   []*goldState
+
+	standIn bool // B and D are not production's: pipeline.prompt and backends.generator stand in for a service that takes no context
 }
 
 // cellFacts are the trials of one cell.
@@ -115,7 +117,7 @@ func (c *cellFacts) failing() []*TrialFeatures {
 }
 
 func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) *facts {
-	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: map[matrix.CellID]*cellFacts{}}
+	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: map[matrix.CellID]*cellFacts{}, standIn: composed(e, o)}
 	for _, planned := range p.Cells {
 		x.cells[planned.Cell] = &cellFacts{result: CellResult{Cell: planned.Cell, Planned: planned.Repeats, Exact: p.Deterministic, Expect: planned.Expect}}
 	}
@@ -273,22 +275,26 @@ func (x *facts) newGold(requirement int) *goldState {
 
 // production returns the features of the first trial of A that was assembled.
 func (x *facts) production() *TrialFeatures {
-	a := x.cells[matrix.CellA]
-	for i, t := range a.all {
-		if t.Status != matrix.StatusNotRun {
-			return a.allF[i]
-		}
+	if t := x.productionTrial(); t != nil {
+		a := x.cells[matrix.CellA]
+		return a.allF[slices.Index(a.all, t)]
 	}
 	return nil
 }
 
+// productionTrial returns the first trial of A that was assembled, and one that tells its context before one that failed.
 func (x *facts) productionTrial() *matrix.Trial {
+	var untold *matrix.Trial
 	for _, t := range x.cells[matrix.CellA].all {
-		if t.Status != matrix.StatusNotRun {
+		switch {
+		case t.Status == matrix.StatusNotRun:
+		case t.Status != matrix.StatusError || !t.Unseen(matrix.PackedUnobserved):
 			return t
+		case untold == nil:
+			untold = t
 		}
 	}
-	return nil
+	return untold
 }
 
 func (x *facts) firstLoss(g *goldState, production *TrialFeatures) boundary {
@@ -365,10 +371,10 @@ func (x *facts) goldJudges() bool {
 	return x.goldTested()
 }
 
-// goldTested reports whether B put every required item into its prompt, so that its answers judge the generator.
+// goldTested reports whether B put every required item into production's prompt, so that its answers judge the generator.
 func (x *facts) goldTested() bool {
 	b := x.cells[matrix.CellB]
-	return b != nil && b.every(func(f *TrialFeatures) bool {
+	return !x.standIn && b != nil && b.every(func(f *TrialFeatures) bool {
 		return !slices.ContainsFunc(f.Gold, func(g GoldPlace) bool { return !g.Prompt })
 	})
 }

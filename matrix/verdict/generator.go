@@ -48,7 +48,7 @@ func (a answered) differs(b answered, here, there matrix.CellID) string {
 // compareGenerators finds the cells that another generator has answered than A.
 func (x *facts) compareGenerators() {
 	a := x.cells[matrix.CellA]
-	if a == nil {
+	if a == nil || x.standIn { // what stands in for a service's generator is held against nothing of A's
 		return
 	}
 	who := a.answered()

@@ -87,6 +87,14 @@ func (x *facts) promptUnseen() bool {
 	return x.cells[matrix.CellB].some(assumed)
 }
 
+// seenIn says where the gold of A was seen: in its prompt, or as far as anybody could see, in its context.
+func (x *facts) seenIn() string {
+	if x.promptUnseen() {
+		return "context"
+	}
+	return "prompt"
+}
+
 // otherSearch reports whether a service passed on something else than the declared search does in the store, for the same query: then
 // what the declared search does, to its full depth or with one thing removed, says nothing of the service's.
 func (x *facts) otherSearch() bool {
@@ -95,6 +103,28 @@ func (x *facts) otherSearch() bool {
 	}
 	declared, _ := x.retrieval(matrix.ProbeDeclared)
 	return declared == nil || !slices.EqualFunc(declared.PassedOn(), x.search.PassedOn(), func(a, b matrix.Hit) bool { return a.ID == b.ID })
+}
+
+// otherSearchSays says why nothing is known of evidence that the service's own search lacks, and what would tell.
+func (x *facts) otherSearchSays(g *goldState) string {
+	const tell = "let its trace tell more of its ranking (candidates)"
+	declares, remedy := "the search that pipeline.search declares passes on items of other ids", "declare its search in pipeline.search as it is, with the ids of the store in its trace, or "+tell
+	switch declared, _ := x.retrieval(matrix.ProbeDeclared); {
+	case x.search.Searches != nil:
+		declares, remedy = "pipeline.search declares one search and not several", tell
+	case declared == nil:
+		declares, remedy = "the search that pipeline.search declares was not made, or failed", tell
+	}
+	return fmt.Sprintf("gold %s is not in what the service tells of its search (%s), and %s, so that no probe shows why: %s",
+		g.name(), counted(len(x.search.Candidates), "item", "items"), declares, remedy)
+}
+
+// composed reports whether B and D, where production is the user's own service, were made without it: what they do then says what
+// pipeline.prompt and backends.generator do, and nothing of production.
+func composed(e *matrix.Experiment, o *matrix.Observations) bool {
+	return e.Backends.Pipeline != nil && slices.ContainsFunc(o.Trials, func(t matrix.Trial) bool {
+		return t.Status != matrix.StatusNotRun && t.Cell.Run() != matrix.Production && t.By == ""
+	})
 }
 
 // notProduction says which parts of the case were made otherwise than by the user's own service, where production is one.
@@ -106,16 +136,10 @@ func (x *facts) notProduction() []string {
 	if x.search != nil && x.search.By == "" {
 		out = append(out, "C and its ranks: the search that pipeline.search declares, in backends.store; the service does not tell its own")
 	}
-	var tapped, composed bool
-	for i := range x.o.Trials {
-		if t := &x.o.Trials[i]; t.Status != matrix.StatusNotRun && t.Cell.Run() != matrix.Production {
-			tapped, composed = tapped || t.By == matrix.ByTap, composed || t.By == ""
-		}
-	}
-	if tapped {
+	if slices.ContainsFunc(x.o.Trials, func(t matrix.Trial) bool { return t.Status != matrix.StatusNotRun && t.By == matrix.ByTap }) {
 		out = append(out, "the context of B and D: put into the service's own prompt by the tap before its model")
 	}
-	if composed {
+	if x.standIn {
 		out = append(out, "B and D: through pipeline.prompt and backends.generator; the service takes no context")
 	}
 	if slices.ContainsFunc(x.o.Retrievals, func(r matrix.Retrieval) bool {

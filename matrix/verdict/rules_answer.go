@@ -23,7 +23,7 @@ func generateRules() []Rule {
 					return no
 				case b.fails() && x.goldJudges() && (!b.every(refused) || x.allInPrompt() && a.result.Pass > 0):
 					return fires(x, true)
-				case x.allInPrompt() && b.passes() && !a.every(refused) && len(x.production().Forbidden) == 0:
+				case x.allInPrompt() && (b.passes() || x.standIn) && !a.every(refused) && len(x.production().Forbidden) == 0:
 					return fires(x, false) // what a leaked item does to the answer is the leak's doing
 				}
 				return no
@@ -40,6 +40,9 @@ func generateRules() []Rule {
 			once: func(x *facts) finding {
 				for _, id := range []matrix.CellID{matrix.CellA, matrix.CellB} {
 					cell := x.cells[id]
+					if id == matrix.CellB && x.standIn {
+						break
+					}
 					if failing := cell.failing(); cell.fails() && !slices.ContainsFunc(failing, func(f *TrialFeatures) bool { return !f.Empty }) {
 						return yes(fmt.Sprintf("%s returns no text in %d of %s", id, len(failing), counted(cell.result.Scored, "trial", "trials")))
 					}
@@ -67,7 +70,7 @@ func generateRules() []Rule {
 			"gold alone against gold with the superseded item", "put dates into the prompt and ask for the newest, or remove superseded items from the index",
 			"embedding work: both texts are found",
 			func(x *facts, b bool) finding {
-				if b || !x.cells[matrix.CellA].some(func(f *TrialFeatures) bool { return f.Superseded }) {
+				if b || x.standIn || !x.cells[matrix.CellA].some(func(f *TrialFeatures) bool { return f.Superseded }) {
 					return no
 				}
 				for _, d := range x.variants(matrix.WithSuperseded) {
@@ -81,14 +84,18 @@ func generateRules() []Rule {
 			"A's own context with the gold moved, nothing else changed", "put the best evidence first (or last), pack fewer items, or a model that reads all of its context",
 			"retrieval work: the evidence was packed",
 			func(x *facts, b bool) finding {
-				if b {
+				if b || x.standIn && !x.ordersDiffer() {
 					return no
 				}
 				orders := map[string]string{matrix.GoldFirst: "first", matrix.GoldLast: "last", matrix.ContextReversed: "the order is reversed"}
 				for _, d := range x.variants(matrix.GoldFirst, matrix.GoldLast, matrix.ContextReversed) {
 					if d.passes() {
 						f := yes(fmt.Sprintf("gold %s: packed at position %s; passes alone and when %s", x.gold[0].name(), x.positions(), orders[d.result.Cell.Variant()]))
-						if d.result.Cell.Variant() != matrix.ContextReversed {
+						switch {
+						case x.standIn:
+							f.evidence[0] += " through pipeline.prompt and backends.generator, where it fails in another order"
+							f.grade = Inferred
+						case d.result.Cell.Variant() != matrix.ContextReversed:
 							f.grade = Verified // moving the gold is the repair, and it was run
 						}
 						return f
@@ -136,6 +143,13 @@ func generateRules() []Rule {
 	}
 }
 
+// ordersDiffer reports whether gold alone passes, and A's items pass in one order and fail in another: what stands in for the generator
+// of a service depends on the order then, as the service may.
+func (x *facts) ordersDiffer() bool {
+	orders := x.variants(matrix.GoldFirst, matrix.GoldLast, matrix.ContextReversed)
+	return x.cells[matrix.CellB].passes() && slices.ContainsFunc(orders, (*cellFacts).passes) && slices.ContainsFunc(orders, (*cellFacts).fails)
+}
+
 func cellOf(b bool) matrix.CellID {
 	if b {
 		return matrix.CellB
@@ -166,7 +180,11 @@ func passes(x *facts, cell matrix.CellID) string {
 		return fmt.Sprintf("%s is not in the plan", cell)
 	}
 	r := x.cells[cell].result
-	return fmt.Sprintf("%s passes %d of %d", cell, r.Pass, r.Scored)
+	says := fmt.Sprintf("%s passes %d of %d", cell, r.Pass, r.Scored)
+	if x.standIn && cell.Run() != matrix.Production {
+		says += " through pipeline.prompt and backends.generator"
+	}
+	return says
 }
 
 func (x *facts) positions() string {
@@ -178,7 +196,7 @@ func (x *facts) positions() string {
 }
 
 func distracted(x *facts, b bool) finding {
-	if b {
+	if b || x.standIn {
 		return no
 	}
 	for _, d := range x.variants(matrix.WithDistractor, matrix.WithSuperseded, matrix.WithIrrelevant) {
@@ -275,8 +293,12 @@ func abstainRules() []Rule {
 					return no
 				case b.fails() && x.goldJudges() && b.every(refused) && !(x.allInPrompt() && a.result.Pass > 0):
 					return yes(fmt.Sprintf("B refuses in %d of %s with the evidence alone in its prompt", b.result.Refused, counted(b.result.Scored, "trial", "trials")))
-				case x.allInPrompt() && x.allRefuse(a) && b.passes():
-					return yes(fmt.Sprintf("A refuses in %d of %s with the evidence in its prompt", a.result.Refused, counted(a.result.Scored, "trial", "trials")), passes(x, matrix.CellB))
+				case x.allInPrompt() && x.allRefuse(a) && (b.passes() || x.standIn):
+					f := yes(fmt.Sprintf("A refuses in %d of %s with the evidence in its %s", a.result.Refused, counted(a.result.Scored, "trial", "trials"), x.seenIn()))
+					if b.passes() {
+						f.evidence = append(f.evidence, passes(x, matrix.CellB))
+					}
+					return f
 				}
 				return no
 			},
@@ -293,7 +315,7 @@ func seamRules() []Rule {
 			TryFirst: "compare A's prompt with B's, message by message; look for caches, routers and post-processing",
 			Wasted:   "index, ranking or model work: each part passes on its own",
 			once: func(x *facts) finding {
-				return when(x.cells[matrix.CellA].fails() && x.allInPrompt() && x.cells[matrix.CellB].passes() && len(x.production().Forbidden) == 0,
+				return when(!x.standIn && x.cells[matrix.CellA].fails() && x.allInPrompt() && x.cells[matrix.CellB].passes() && len(x.production().Forbidden) == 0,
 					"C delivers all of the evidence into A's prompt", passes(x, matrix.CellB), passes(x, matrix.CellA))
 			},
 		},

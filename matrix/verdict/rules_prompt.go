@@ -108,7 +108,7 @@ func throughB(label, says, first string, fires func(*TrialFeatures) bool) Rule {
 		Decides: "the gold span in B's prompt, where the gold is the whole context", TryFirst: first, Wasted: "model work: it never saw the gold",
 		once: func(x *facts) finding {
 			b := x.cells[matrix.CellB]
-			if b == nil || !x.cells[matrix.CellA].fails() || slices.ContainsFunc(x.gold, func(g *goldState) bool { return g.lost == lostInPrompt }) {
+			if b == nil || x.standIn || !x.cells[matrix.CellA].fails() || slices.ContainsFunc(x.gold, func(g *goldState) bool { return g.lost == lostInPrompt }) {
 				return no
 			}
 			for i, f := range b.allF {
@@ -175,9 +175,11 @@ func (x *facts) passesInOrder() matrix.CellID {
 // leastGrowth is how many tokens one prompt must be longer than another by local count, so that no server may read both as equally long.
 const leastGrowth = 5
 
-// sentWithGold returns the failing cell whose prompt was sent with all of the gold: A, else B; nil where there is none.
+// sentWithGold returns the failing cell whose prompt was sent with all of the gold: A, else B; nil where there is none, and where the
+// prompts of the cells are not all production's, so that they cannot be compared.
 func (x *facts) sentWithGold() *cellFacts {
 	switch a, b := x.cells[matrix.CellA], x.cells[matrix.CellB]; {
+	case x.standIn:
 	case a.fails() && x.allInPrompt():
 		return a
 	case b.fails() && x.goldTested():

@@ -17,7 +17,7 @@ func retrieveRules() []Rule {
 				case g.lost != lostInSearch:
 					return no
 				case g.place.BySpan == 0 && x.otherSearch():
-					return unknown("the service's own search to its full depth: it is not the one that pipeline.search declares, which the probes would change")
+					return unknown(x.otherSearchSays(g))
 				}
 				return fires(x, g)
 			},

@@ -80,6 +80,12 @@ func (w *walker) test(s Stage) (State, string) {
 		if w.goldTested() {
 			return Clear, "gold span in B's prompt"
 		}
+		if t := w.productionTrial(); t != nil && t.Unseen(matrix.PromptUnobserved) {
+			return Unobserved, "the service does not tell its prompt"
+		}
+		if w.standIn {
+			return Unobserved, "A's prompt does not hold the gold, and B's is not production's"
+		}
 		return Unobserved, "no prompt held the gold"
 	case StageGenerate:
 		return w.testGenerate()
@@ -172,7 +178,10 @@ func (w *walker) crossed(lost boundary, how string) (State, string) {
 	}
 	var places []string
 	for _, g := range w.gold {
-		if g.lost == notSeen || g.lost >= lost && g.lost != crossedAll {
+		if g.lost == notSeen {
+			return Unobserved, fmt.Sprintf("whether gold %s came this far was not seen", g.name())
+		}
+		if g.lost >= lost && g.lost != crossedAll {
 			return Unobserved, fmt.Sprintf("gold %s did not come this far", g.name())
 		}
 		switch {
@@ -195,9 +204,11 @@ func (w *walker) testGenerate() (State, string) {
 	case b.passes() && w.goldTested():
 		return Clear, passes(w.facts, matrix.CellB) + " with the evidence in its prompt"
 	case len(w.gold) > 0 && a.passes() && w.allInPrompt():
-		return Clear, passes(w.facts, matrix.CellA) + " with the evidence in its prompt"
+		return Clear, passes(w.facts, matrix.CellA) + " with the evidence in its " + w.seenIn()
 	case len(w.gold) == 0:
 		return Unobserved, "the case names no evidence"
+	case w.standIn:
+		return Unobserved, "B is not production's: the service takes no context"
 	}
 	return Unobserved, "no cell with the evidence in its prompt passes"
 }

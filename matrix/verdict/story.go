@@ -50,7 +50,10 @@ func (w *walker) story() string {
 		if len(w.defects) == 1 && b.passes() && w.goldTested() && isBeforeAnswer(first.Stage) {
 			out = append(out, fmt.Sprintf("With the evidence in its prompt the same generator answers correctly (B %d of %d), so the prompt and the generator are not at fault here.", b.result.Pass, b.result.Scored))
 		}
-		if b.fails() && !w.goldTested() && first.Stage == StagePrompt {
+		if len(w.defects) == 1 && b.passes() && w.standIn && isBeforeAnswer(first.Stage) {
+			out = append(out, fmt.Sprintf("From the evidence backends.generator answers correctly through pipeline.prompt (B %d of %d); whether the service would was not tested, since it takes no context.", b.result.Pass, b.result.Scored))
+		}
+		if b.fails() && !w.standIn && !w.goldTested() && first.Stage == StagePrompt {
 			out = append(out, "B fails as well, through the same prompt, so it says nothing of the generator.")
 		}
 		for _, s := range w.says[1:] {
@@ -66,6 +69,8 @@ func (w *walker) story() string {
 		out = append(out, "The answer is right although the evidence never reached the prompt: "+w.howKnown())
 	case len(w.gold) > 0 && !w.allInPrompt():
 		out = append(out, "The answer is right; whether the evidence reached the prompt was not seen.")
+	case len(w.gold) > 0 && w.promptUnseen():
+		out = append(out, "The evidence is in the context that the service tells, and the answer is right.")
 	default:
 		out = append(out, "The evidence reached the prompt and the answer is right.")
 	}
@@ -76,7 +81,7 @@ func (w *walker) story() string {
 func (w *walker) howKnown() string {
 	closed := w.cells[matrix.CellID("D/"+matrix.ClosedBook)]
 	switch {
-	case !closed.usable():
+	case w.standIn, !closed.usable():
 		return "the model knew it, guessed it, or took it from another item."
 	case closed.passes():
 		return fmt.Sprintf("the model knows it without any context (D/closed-book %d of %d).", closed.result.Pass, closed.result.Scored)
@@ -108,7 +113,7 @@ func (w *walker) findings() []string {
 			out = append(out, f)
 		}
 	}
-	if closed := w.cells[matrix.CellID("D/"+matrix.ClosedBook)]; w.c.Expect == matrix.ExpectAnswer && closed.passes() {
+	if closed := w.cells[matrix.CellID("D/"+matrix.ClosedBook)]; w.c.Expect == matrix.ExpectAnswer && closed.passes() && !w.standIn {
 		out = append(out, fmt.Sprintf("memory: D/closed-book passes %d of %d without any context", closed.result.Pass, closed.result.Scored))
 	}
 	for _, planned := range w.p.Cells {
@@ -142,7 +147,7 @@ func (w *walker) staleIDs() []string {
 func (w *walker) equivalents() []string {
 	var out []string
 	for _, g := range w.gold {
-		if first := g.place.BySpan; first > 0 && len(w.relations(g.requirement)) > 0 && (g.place.BySource == 0 || g.place.BySource > first) {
+		if first := g.place.BySpan; first > 0 && !matrix.Nameless(g.place.ID, "") && len(w.relations(g.requirement)) > 0 && (g.place.BySource == 0 || g.place.BySource > first) {
 			out = append(out, fmt.Sprintf("fixture/gold-equivalent: %s at rank %d has the text of gold %s (%s) and counts as it",
 				g.place.ID, first, g.source, rankOrAbsent(g.place.BySource)))
 		}
@@ -200,7 +205,7 @@ func (w *walker) movedPins() []string {
 // unmet reports a perturbation whose expectation does not hold and that no defect rests on.
 func (w *walker) unmet(planned matrix.PlannedCell) string {
 	c := w.cells[planned.Cell]
-	if c.result.Held != matrix.No || planned.Expect != matrix.ExpectBreaks {
+	if w.standIn || c.result.Held != matrix.No || planned.Expect != matrix.ExpectBreaks {
 		return ""
 	}
 	return fmt.Sprintf("%s still passes %d of %d: the answer does not depend on this item", planned.Cell, c.result.Pass, c.result.Scored)
