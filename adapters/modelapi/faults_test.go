@@ -258,3 +258,20 @@ func checkQuota(t *testing.T, requests, tokens *adapters.Allowance, got *adapter
 		t.Errorf("%+v, want %+v and %+v", got, requests, tokens)
 	}
 }
+
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"stop": adapters.FinishStop, "END_TURN": adapters.FinishStop, "eos": adapters.FinishStop, "MAX_TOKENS": adapters.FinishLength, "length": adapters.FinishLength,
+		"CONTENT_FILTER": adapters.FinishContentFilter, "SAFETY": adapters.FinishContentFilter, "sensitive": adapters.FinishContentFilter, "null": "", "": "", "done": "done",
+	} {
+		if got, failed := Finish(word); got != want || failed {
+			t.Errorf("%q is %q, failed %t, want %q", word, got, failed, want)
+		}
+	}
+	for _, word := range []string{"error", "abort", "MALFORMED_FUNCTION_CALL", "insufficient_system_resource"} {
+		if got, failed := Finish(word); got != word || !failed {
+			t.Errorf("%q is %q, failed %t", word, got, failed)
+		}
+	}
+}

@@ -2,8 +2,10 @@ package openai
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -23,9 +25,12 @@ type answer struct {
 	ServiceTier json.RawMessage `json:"service_tier"`
 	Choices     []choice        `json:"choices"`
 	Usage       json.RawMessage `json:"usage"`
+	Error       json.RawMessage `json:"error"`
 }
 
 type choice struct {
+	Index        int             `json:"index"`
+	Error        json.RawMessage `json:"error"` // where a gateway's provider broke off
 	FinishReason json.RawMessage `json:"finish_reason"`
 	Message      *struct {
 		Content json.RawMessage `json:"content"`
@@ -46,20 +51,49 @@ type usage struct {
 	CacheHit json.RawMessage `json:"prompt_cache_hit_tokens"` // DeepSeek's name for the cached ones
 }
 
-// readAnswer reads a chat completion; false: it is none, or one without a choice.
+// readAnswer reads a chat completion, its first choice in the first place; false: it is none, or one without a choice.
 func readAnswer(body []byte) (answer, bool) {
 	var a answer
-	if json.Unmarshal(body, &a) != nil || len(a.Choices) == 0 || a.Choices[0].Message == nil {
+	if json.Unmarshal(body, &a) != nil || len(a.Choices) == 0 {
 		return a, false
 	}
-	return a, true
+	slices.SortStableFunc(a.Choices, func(a, b choice) int { return a.Index - b.Index })
+	return a, a.Choices[0].Message != nil || isError(a.Choices[0].Error)
+}
+
+func isError(raw json.RawMessage) bool {
+	words := modelapi.Words(raw)
+	return words != "" && words != "false" && words != "{}" && words != "[]"
+}
+
+// broke returns the error of an answer that its own words call none, nil where they do not. There is text in some of these.
+func (g *generator) broke(ctx context.Context, op string, x *modelapi.Exchange, a *answer) *adapters.Error {
+	first := a.Choices[0]
+	reason := modelapi.Words(first.FinishReason)
+	_, failed := modelapi.Finish(reason)
+	switch {
+	case isError(a.Error):
+		return g.Failed(ctx, op, x, nil)
+	case isError(first.Error):
+		inner := *x
+		inner.Answer = slices.Concat([]byte(`{"error":`), first.Error, []byte(`}`))
+		return g.Failed(ctx, op, &inner, nil)
+	case failed:
+		return g.Says(op, adapters.KindTransient, "the provider broke off: it gives %q as the reason why the answer ends", reason)
+	case strings.EqualFold(reason, "tool_calls"), strings.EqualFold(reason, "function_call"):
+		return g.Says(op, adapters.KindUnsupported, "the model called a tool (finish reason %q), and none was offered to it: does the server add tools or a template for them?", reason)
+	case reason == "" && content(first.Message.Content) == "" && content(first.Message.Refusal) == "":
+		return g.Says(op, adapters.KindTransient, "an answer without text came, which does not say why it ends")
+	}
+	return nil
 }
 
 // response turns an answer into the contract's form.
 func (g *generator) response(x *modelapi.Exchange, a *answer, asked *chat) adapters.GenerateResponse {
 	first := a.Choices[0]
+	finish, _ := modelapi.Finish(modelapi.Words(first.FinishReason))
 	out := adapters.GenerateResponse{
-		Text: content(first.Message.Content), Refusal: content(first.Message.Refusal), FinishReason: finishReason(modelapi.Words(first.FinishReason)),
+		Text: content(first.Message.Content), Refusal: content(first.Message.Refusal), FinishReason: finish,
 		ModelReported: modelapi.Words(a.Model), SystemFingerprint: modelapi.Words(a.Fingerprint), RequestID: requestID(x.Header), WireTime: x.Took,
 		Notes: asked.notes, Quota: modelapi.Quota(x.Header), Metadata: map[string]string{},
 	}
@@ -153,21 +187,6 @@ func loneSurrogate(raw []byte) bool {
 		}
 	}
 	return false
-}
-
-// finishReason maps the words of other servers to those of the contract.
-func finishReason(s string) string {
-	switch strings.ToLower(s) {
-	case "stop", "eos", "eos_token", "stop_sequence", "end_turn", "complete":
-		return adapters.FinishStop
-	case "length", "max_tokens", "max_output_tokens", "model_length":
-		return adapters.FinishLength
-	case "content_filter", "content_filtered", "safety":
-		return adapters.FinishContentFilter
-	case "null":
-		return ""
-	}
-	return s
 }
 
 // requestID is what the provider calls the call in its own logs.

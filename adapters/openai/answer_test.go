@@ -75,8 +75,12 @@ func TestWhatIsRecorded(t *testing.T) {
 			adapters.GenerateResponse{FinishReason: "content_filter"},
 		},
 		{
-			"another word", `{"choices": [{"message": {"content": "yes"}, "finish_reason": "tool_calls"}]}`, nil,
-			adapters.GenerateResponse{Text: "yes", FinishReason: "tool_calls"},
+			"another word", `{"choices": [{"message": {"content": "yes"}, "finish_reason": "done"}]}`, nil,
+			adapters.GenerateResponse{Text: "yes", FinishReason: "done"},
+		},
+		{
+			"choices out of order, and an error that is none", `{"error": false, "choices": [{"index": 1, "message": {"content": "no"}}, {"index": 0, "finish_reason": "END_TURN", "message": {"content": "yes"}}]}`, nil,
+			adapters.GenerateResponse{Text: "yes", FinishReason: "stop", Notes: []string{"the server sent 2 choices where one was asked for: the first is taken"}},
 		},
 		{
 			"no reason, and two choices", `{"choices": [{"message": {"content": "yes"}, "finish_reason": null}, {"message": {"content": "no"}}]}`, nil,

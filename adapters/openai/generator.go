@@ -62,6 +62,9 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 		_, err = g.api.CreateChatCompletion(x.With(ctx), openai.ChatCompletionRequest{Model: "-"})
 		if x.Whole() && x.Status < http.StatusMultipleChoices {
 			if a, ok := readAnswer(x.Answer); ok {
+				if broke := g.broke(ctx, op, x, &a); broke != nil {
+					return none, broke
+				}
 				return g.response(x, &a, asked), nil
 			}
 		}
