@@ -36,6 +36,7 @@ func TestPromptCutByTheServer(t *testing.T) {
 		{name: "A is no longer than B", a: count{84, 60}, b: count{80, 84}, closed: count{40, 44}},
 		{name: "what was cached is left out of the count and told", a: count{400, 12}, b: count{80, 84}, closed: count{40, 44}, cachedA: 396},
 		{name: "what was cached is left out of a later repeat", a: count{400, 404}, b: count{80, 84}, closed: count{40, 44}, repeat: 5},
+		{name: "a gateway that gives one number for every prompt", a: count{400, 100}, b: count{80, 100}, closed: count{40, 100}},
 		{name: "nothing is reported", a: count{400, 0}, b: count{80, 0}, closed: count{40, 0}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

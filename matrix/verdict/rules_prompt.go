@@ -131,7 +131,7 @@ func truncatedByServer(x *facts) finding {
 		return no
 	}
 	reported, local, ok := tokens(cell)
-	if !ok {
+	if !ok || x.countsAlike() {
 		return no
 	}
 	for _, shorter := range []matrix.CellID{matrix.CellB, "D/" + matrix.ClosedBook} {
@@ -160,6 +160,20 @@ func truncatedByServer(x *facts) finding {
 		}
 	}
 	return no
+}
+
+// countsAlike reports whether the server gives one number for all prompts, of which no two need be of one length: then it does not count.
+func (x *facts) countsAlike() bool {
+	first, seen := 0, 0
+	for _, c := range x.cells {
+		if r, _, ok := tokens(c); ok {
+			if seen++; seen > 1 && r != first {
+				return false
+			}
+			first = r
+		}
+	}
+	return seen > 1
 }
 
 // passesInOrder names a cell that passes with A's items in another order, "" where none does.
