@@ -156,7 +156,8 @@ func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) error {
-	if reason := r.keyOff.reason(); reason != "" {
+	off := r.ledger.offs[r.asks(t.Cell)]
+	if reason := off.reason(); reason != "" {
 		t.Status, t.Reason = matrix.StatusNotRun, reason
 		return nil
 	}
@@ -188,8 +189,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	t.Attempts, t.Outside = journal.tries, !r.generatorInfo.Local
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
-		t.Status, t.Error = matrix.StatusError, callError(failure)
-		r.refusedKey(failure)
+		off.failed(t, failure)
 	} else {
 		record(t, response)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,8 +51,7 @@ type session struct {
 	deterministic bool
 	observed      matrix.Answer // whether the generator's word holds
 
-	notes  *notes
-	keyOff *keyOff // the generator refused the key
+	notes *notes
 }
 
 // notes are warnings about the run as a whole.
@@ -89,7 +89,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 			summary.Cases = append(summary.Cases, *c)
 		}
 	}
-	summary.Warnings = append(append(summary.Warnings, s.notes.list...), s.reuse.ids.warnings()...)
+	summary.Warnings = slices.Concat(s.ledger.offs.warnings(s.experiment), s.notes.list, s.reuse.ids.warnings())
 	summary.Share(s.experiment, s.ledger.shared)
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
@@ -128,7 +128,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	if err != nil {
 		return nil, err
 	}
-	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), flow: newFlow(l.Experiment.Limits.Concurrency), notes: &notes{}, keyOff: &keyOff{}}
+	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), flow: newFlow(l.Experiment.Limits.Concurrency), notes: &notes{}}
 	s.deterministic = b.deterministic()
 	defer func() {
 		if err != nil {
