@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,10 +50,10 @@ func faultyRegistry(t *testing.T, answer func(context.Context) (adapters.Generat
 }
 
 // faultyRun runs two cases, the second like the first, one call at a time.
-func faultyRun(t *testing.T, registry *adapters.Registry) (*results.Summary, []*results.Bundle) {
+func faultyRun(t *testing.T, registry *adapters.Registry, more ...string) (*results.Summary, []*results.Bundle) {
 	t.Helper()
 	_, second, _ := strings.Cut(fees, "  - id: c\n")
-	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: 200ms, concurrency: 1}\n")
+	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: 200ms, concurrency: 1}\n"+strings.Join(more, ""))
 	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -231,6 +232,42 @@ func TestOff(t *testing.T) {
 			}
 			if test.reason != "" && failed != 1 {
 				t.Errorf("%d trials failed", failed)
+			}
+		})
+	}
+}
+
+// TestAnsweredAs: where another model answers than was asked, the run says so once.
+func TestAnsweredAs(t *testing.T) {
+	t.Parallel()
+	const asked = "m-2025-04-14"
+	for _, test := range []struct {
+		name, reported, more string
+		another              int // of 8 generations
+	}{
+		{name: "the one that was asked", reported: asked},
+		{name: "not told"},
+		{name: "another", reported: "smollm2", another: 8},
+		{name: "another, in one generation", reported: "smollm2", another: 1},
+		{name: "another that is pinned", reported: "smollm2", more: "pins: {generator: {model_reported: smollm2}}\n"},
+		{name: "the dated name of an alias", reported: asked + "-2025-05-01"},
+		{name: "another that begins alike", reported: asked + "-mini", another: 8},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var made atomic.Int64
+			registry, _ := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+				r := adapters.GenerateResponse{Text: "It is forty crowns [gold].", FinishReason: adapters.FinishStop, ModelReported: test.reported}
+				if test.another == 1 && made.Add(1) > 1 {
+					r.ModelReported = asked
+				}
+				return r, nil
+			})
+			summary, _ := faultyRun(t, registry, test.more)
+			all := strings.Join(summary.Warnings, "\n")
+			want := fmt.Sprintf("the model %q was asked, and %q answered in %d of 8 generations: ", asked, test.reported, test.another)
+			if test.another > 0 && strings.Count(all, want) != 1 || test.another == 0 && strings.Contains(all, " was asked, and ") {
+				t.Errorf("want %q once, got %q", want, all)
 			}
 		})
 	}
