@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -25,12 +27,13 @@ type ledger struct {
 	offs offs // filled while the backends are opened
 
 	mu     sync.Mutex
-	shared []matrix.Asked // by calls that belong to no case
+	shared []matrix.Asked            // by calls that belong to no case
+	open   map[string][]matrix.Asked // by the calls of each case that is not finished
 }
 
 // newLedger refuses a budget of money that cannot be kept.
 func newLedger(e *matrix.Experiment) (*ledger, error) {
-	g := &ledger{experiment: e, offs: offs{}}
+	g := &ledger{experiment: e, offs: offs{}, open: map[string][]matrix.Asked{}}
 	budget := e.Limits.Budget
 	if lacks := e.Unpriced(); budget.Cost.Currency != "" && len(lacks) > 0 {
 		return nil, fmt.Errorf("limits.budget.cost is %s, and what a call costs is not known: set %s, or take limits.budget.cost away", budget.Cost, strings.Join(lacks, " and "))
@@ -117,6 +120,7 @@ func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.
 		asked := askedBy(role, a)
 		if ofCase {
 			b.asked = matrix.AddAsked(b.asked, asked)
+			g.spend(b.run.c.ID, asked)
 		} else {
 			g.share(asked)
 		}
@@ -152,6 +156,29 @@ func (g *ledger) share(asked matrix.Asked) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shared = matrix.AddAsked(g.shared, asked)
+}
+
+func (g *ledger) spend(id string, asked matrix.Asked) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open[id] = matrix.AddAsked(g.open[id], asked)
+}
+
+// finished leaves the calls of a case to its own observations.
+func (g *ledger) finished(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.open, id)
+}
+
+// unfinished is what the cases that were not finished have asked for.
+func (g *ledger) unfinished() (asked []matrix.Asked) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(g.open)) {
+		asked = matrix.AddAsked(asked, g.open[id]...)
+	}
+	return asked
 }
 
 // overBudget is the error of the run where a call was not made because of the budget, nil where that is not so. It names the

@@ -89,8 +89,8 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 			summary.Cases = append(summary.Cases, *c)
 		}
 	}
-	summary.Warnings = slices.Concat(s.ledger.offs.warnings(s.experiment), s.notes.list, s.reuse.ids.warnings())
-	summary.Share(s.experiment, s.ledger.shared)
+	summary.Warnings = slices.Concat(s.ledger.offs.warnings(s.experiment), s.reuse.models.warnings(), s.notes.list, s.reuse.ids.warnings())
+	summary.Share(s.experiment, s.ledger.shared, s.ledger.unfinished())
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
 	if runErr != nil && o.ExitCode != nil {
@@ -363,6 +363,8 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 	}
 	s.progress.finished(c.ID)
 	s.reuse.ids.add(c.ID, o.observations)
+	s.reuse.models.add(s.experiment, o.observations)
+	s.ledger.finished(c.ID)
 	summary := results.Summarise(evaluation, s.experiment, o.observations, path)
 	return &summary, nil
 }

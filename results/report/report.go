@@ -25,9 +25,11 @@ func Run(w io.Writer, s *results.Summary, o Options) error {
 	p := newPage(o, runLabels)
 	p.runHead(s)
 	p.blank()
-	p.cases(s, o.All)
-	p.blank()
-	p.runCounts(s)
+	if len(s.Cases) > 0 {
+		p.cases(s, o.All)
+		p.blank()
+		p.runCounts(s)
+	}
 	p.runEnd(s)
 	return p.flush(w)
 }
@@ -227,6 +229,13 @@ func (p *page) runEnd(s *results.Summary) {
 	}
 	if cost := s.Totals.CostSays(s.Setup.Currency); cost != "" {
 		calls += "; " + Safe(cost)
+	}
+	if u := s.Unfinished; u != nil {
+		calls += "; of these " + counted(u.Calls, "call", "calls")
+		if cost := u.CostSays(s.Setup.Currency); cost != "" {
+			calls += " (" + Safe(cost) + ")"
+		}
+		calls += " in cases that were not finished"
 	}
 	p.paragraph(calls)
 	p.exitLine(s)
