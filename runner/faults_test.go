@@ -273,6 +273,29 @@ func TestAnsweredAs(t *testing.T) {
 	}
 }
 
+// TestProgressOfGenerations: how many generations there are is reckoned from the first case on, and comes true.
+func TestProgressOfGenerations(t *testing.T) {
+	t.Parallel()
+	registry, calls := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+		return adapters.GenerateResponse{Text: "It is forty crowns [gold].", FinishReason: adapters.FinishStop}, nil
+	})
+	_, second, _ := strings.Cut(fees, "  - id: c\n")
+	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {concurrency: 1}\n")
+	var steps []runner.Step
+	progress := &runner.Progress{Show: func(s runner.Step) { steps = append(steps, s) }}
+	if _, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir(), Progress: progress}); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range steps {
+		if s.Generations > 0 && int64(s.About) != calls.Load() {
+			t.Errorf("%d of %d cases: %d of about %d generations, of %d", s.Done, s.Total, s.Generations, s.About, calls.Load())
+		}
+	}
+	if last := steps[len(steps)-1]; int64(last.Generations) != calls.Load() || last.Done != 2 {
+		t.Errorf("in the end: %+v", last)
+	}
+}
+
 // TestForeignBytes: whatever bytes an answer has, it is kept as text that can be written, and judged.
 func TestForeignBytes(t *testing.T) {
 	t.Parallel()

@@ -77,6 +77,7 @@ func (r *caseRun) trials(ctx context.Context) error {
 			}
 		}
 	}
+	r.progress.asksFor(len(todo), !r.before.known() || len(r.before.Trials) == 0)
 	// By repetition, so that A and B stand side by side in time and a provider that changes meanwhile changes both.
 	slices.SortStableFunc(todo, func(a, b int) int { return r.obs.Trials[a].Rep - r.obs.Trials[b].Rep })
 	err = r.flow.ask(ctx, r.plan, len(todo), func(ctx context.Context, n int, came func()) error {
