@@ -129,7 +129,7 @@ func (p *page) runCounts(s *results.Summary) {
 		p.flow("  ", "   ", stages)
 	}
 	if a := s.Answers; a.Scored > 0 {
-		p.labelled("answers", answers(a))
+		p.labelled("answers", answers(a, s.Setup.Generation == "deterministic"))
 	}
 	p.runJudged(s)
 	p.notProduction(s)
@@ -150,9 +150,12 @@ func (p *page) notProduction(s *results.Summary) {
 	}
 }
 
-// answers counts what is not zero.
-func answers(a results.AnswerTotals) string {
+// answers counts what is not zero. The interval is about the same cases again: other cases may fare otherwise.
+func answers(a results.AnswerTotals, exact bool) string {
 	text := fmt.Sprintf("%s of %s correct", thousands(a.Correct), thousands(a.Scored))
+	if bounds := interval(verdict.Wilson95(a.Correct, a.Scored)); !exact && bounds != "" {
+		text += " " + bounds
+	}
 	if a.Answered == 0 {
 		return text + ", all of them refusals"
 	}
