@@ -53,13 +53,14 @@ func (p *progress) runner() *runner.Progress {
 	if p.w == nil {
 		return nil
 	}
-	p.done = make(chan struct{})
+	done := make(chan struct{})
+	p.done = done // clear forgets it, which the goroutine must not see
 	p.ticking.Go(func() {
 		tick := time.NewTicker(tick)
 		defer tick.Stop()
 		for {
 			select {
-			case <-p.done:
+			case <-done:
 				return
 			case <-tick.C:
 				p.again()

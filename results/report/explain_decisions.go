@@ -82,8 +82,14 @@ var declared = []string{"revision_match", "body_hash_match", "fresh"}
 // stand together.
 func (x *explained) checks() {
 	var yes, undeclared []string
+	shared := map[string]int{} // reasons of the unknown ones
 	for _, c := range x.Evaluation.Checks {
-		if c.Result == matrix.Unknown && slices.Contains(declared, c.Name) {
+		if c.Result == matrix.Unknown {
+			shared[c.Evidence]++
+		}
+	}
+	for _, c := range x.Evaluation.Checks {
+		if c.Result == matrix.Unknown && shared[c.Evidence] == 1 && slices.Contains(declared, c.Name) {
 			undeclared = append(undeclared, c.Name)
 		}
 	}
@@ -95,7 +101,7 @@ func (x *explained) checks() {
 		x.labelled(label, text)
 		label = ""
 	}
-	said := map[string]bool{} // reasons of the unknown ones
+	said := map[string]bool{} // reasons
 	for _, c := range x.Evaluation.Checks {
 		names := []string{fit(c.Name, 30)}
 		switch {
@@ -108,7 +114,7 @@ func (x *explained) checks() {
 		default:
 			said[c.Evidence], names = true, nil
 			for _, other := range x.Evaluation.Checks {
-				if other.Result == matrix.Unknown && other.Evidence == c.Evidence && !slices.Contains(undeclared, other.Name) {
+				if other.Result == matrix.Unknown && other.Evidence == c.Evidence {
 					names = append(names, fit(other.Name, 30))
 				}
 			}
