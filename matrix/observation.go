@@ -76,6 +76,20 @@ type CallError struct {
 	Message string `json:"message"`
 }
 
+// Cause is the message without the adapter, the operation and the kind that stand before what happened.
+func (e *CallError) Cause() string {
+	before, cause, found := strings.Cut(e.Message, ": "+e.Kind+": ")
+	if !found {
+		return e.Message
+	}
+	const own = 2 // adapter and operation
+	work := strings.Split(before, ": ")
+	return strings.Join(append(work[:max(len(work)-own, 0)], cause), ": ")
+}
+
+// String is the kind with the cause.
+func (e *CallError) String() string { return e.Kind + ": " + e.Cause() }
+
 // Hit is one returned item at one boundary. Score is nil where the backend gave none.
 type Hit struct {
 	Rank     int                 `json:"rank"` // from 1

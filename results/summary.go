@@ -12,7 +12,8 @@ import (
 const SummarySchema = "culprit.execution/v1"
 
 // Summary is one execution over all its cases: what `culprit run --json` ends with. Numbers are rounded to four places;
-// what is not known is null. Everything below Cases is made of Cases by Total.
+// what is not known is null. Everything below Cases is made of Cases by Total,
+// with Shared and Unfinished.
 type Summary struct {
 	Schema    string        `json:"schema"`
 	Execution ExecutionID   `json:"execution"`
@@ -30,10 +31,12 @@ type Summary struct {
 	Metrics     map[string]Mean    `json:"metrics"` // of the production ranking: hit@k, complete@k, precision@k, ndcg@k and mrr
 	Answers     AnswerTotals       `json:"answers"`
 	Totals      Totals             `json:"totals"`
-	Shared      *Totals            `json:"shared,omitempty"`   // of Totals, the calls that served all cases; not known where Rebuilt
-	Warnings    []string           `json:"warnings,omitempty"` // about the execution as a whole
-	Bundles     string             `json:"bundles,omitempty"`  // the folder that holds them
-	WallMS      int64              `json:"wall_ms"`
+	Shared      *Totals            `json:"shared,omitempty"` // of Totals, the calls that served all cases; not known where Rebuilt
+	// Unfinished are of Totals the calls of cases that the execution did not finish, which have no bundle.
+	Unfinished *Totals  `json:"unfinished,omitempty"`
+	Warnings   []string `json:"warnings,omitempty"` // about the execution as a whole
+	Bundles    string   `json:"bundles,omitempty"`  // the folder that holds them
+	WallMS     int64    `json:"wall_ms"`
 	// Rebuilt is set on a summary that was made of the bundles because the execution did not write one: it did not end.
 	Rebuilt bool `json:"rebuilt,omitempty"`
 }
@@ -202,12 +205,16 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 	return s
 }
 
-// Share sets what was asked for all cases together.
-func (s *Summary) Share(e *matrix.Experiment, asked []matrix.Asked) {
-	if len(asked) > 0 {
-		shared := totalsOf(e, asked)
-		s.Shared = &shared
+// Share sets what was asked for all cases together, and for cases that were not finished.
+func (s *Summary) Share(e *matrix.Experiment, shared, unfinished []matrix.Asked) {
+	of := func(asked []matrix.Asked) *Totals {
+		if len(asked) == 0 {
+			return nil
+		}
+		t := totalsOf(e, asked)
+		return &t
 	}
+	s.Shared, s.Unfinished = of(shared), of(unfinished)
 }
 
 // Summarise makes the summary of one case of its verdict and the recorded trials. Bundle is the path of its bundle.

@@ -24,8 +24,10 @@ func (s *Summary) Total() {
 		s.Answers.add(c.Answer)
 		s.Totals.add(c.Totals)
 	}
-	if s.Shared != nil {
-		s.Totals.add(*s.Shared)
+	for _, part := range []*Totals{s.Shared, s.Unfinished} {
+		if part != nil {
+			s.Totals.add(*part)
+		}
 	}
 	s.Totals.settle()
 	s.ByStage = s.byStage()

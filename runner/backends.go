@@ -18,9 +18,9 @@ type backends struct {
 	store     adapters.VectorStore
 	embedder  adapters.Embedder // nil where the experiment names none
 	generator adapters.Generator
-	reranker  adapters.Reranker // nil where the experiment names none
-	pipeline  adapters.Pipeline // nil where Culprit composes the pipeline itself
-	judge     *oneJudge         // nil where nothing is asked of one
+	reranker  adapters.Reranker  // nil where the experiment names none
+	pipeline  adapters.Pipeline  // nil where Culprit composes the pipeline itself
+	judge     adapters.Generator // nil where nothing is asked of one
 
 	storeInfo     adapters.StoreInfo
 	embedderInfo  adapters.EmbedderInfo

@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -49,10 +50,10 @@ func faultyRegistry(t *testing.T, answer func(context.Context) (adapters.Generat
 }
 
 // faultyRun runs two cases, the second like the first, one call at a time.
-func faultyRun(t *testing.T, registry *adapters.Registry) (*results.Summary, []*results.Bundle) {
+func faultyRun(t *testing.T, registry *adapters.Registry, more ...string) (*results.Summary, []*results.Bundle) {
 	t.Helper()
 	_, second, _ := strings.Cut(fees, "  - id: c\n")
-	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: 200ms, concurrency: 1}\n")
+	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: 200ms, concurrency: 1}\n"+strings.Join(more, ""))
 	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +128,6 @@ func TestFaultsOfTheGenerator(t *testing.T) {
 		{name: "a broken or reset connection", answer: fails(adapters.KindTransient, "the answer broke off: unexpected EOF"), calls: 2 * generations, status: matrix.StatusError, says: "broke off"},
 		{name: "a login page", answer: fails(adapters.KindPermanent, `a web page came: "Sign in"`), calls: generations, status: matrix.StatusError, says: "Sign in"},
 		{name: "no choice", answer: fails(adapters.KindPermanent, "the answer holds no choice"), calls: generations, status: matrix.StatusError, says: "no choice"},
-		{name: "404", answer: fails(adapters.KindNotFound, "no such model"), calls: generations, status: matrix.StatusError, says: "no such model"},
 		{
 			name: "context length exceeded", answer: fails(adapters.KindTooLong, "400: maximum context length is 20"), calls: generations, status: matrix.StatusError,
 			qualifier: verdict.ContextLengthExceeded, says: "tokens by local count",
@@ -170,41 +170,129 @@ func TestFaultsOfTheGenerator(t *testing.T) {
 	}
 }
 
-// TestRefusedKey: where the key is refused, no other generation is made in the whole run.
-func TestRefusedKey(t *testing.T) {
+// TestOff: where no call of the run can be answered, no other is made in the whole of it; a backend that has answered is asked on.
+func TestOff(t *testing.T) {
+	t.Parallel()
+	fails := func(kind adapters.Kind, unsent bool) *adapters.Error {
+		return &adapters.Error{Adapter: "embedded", Op: "generate", Kind: kind, Unsent: unsent, Err: errors.New("see backends.generator.setting")}
+	}
+	const generations = 8 // of A and B, twice in each of two cases
+	for _, test := range []struct {
+		name     string
+		err      *adapters.Error
+		answered int64 // calls before the first that fails
+		calls    int64 // with the second try of each that may be tried again
+		reason   string
+	}{
+		{name: "the key is refused", err: fails(adapters.KindUnauthorised, false), calls: 1, reason: "the key was refused: "},
+		{name: "the key is refused later", err: fails(adapters.KindUnauthorised, false), answered: 2, calls: 3, reason: "the key was refused: "},
+		{name: "an unknown model", err: fails(adapters.KindNotFound, false), calls: 1, reason: "what was asked for is not there: "},
+		{name: "an unknown model after an answer", err: fails(adapters.KindNotFound, false), answered: 1, calls: generations},
+		{name: "nobody listens", err: fails(adapters.KindTransient, true), calls: 2, reason: "no call ever reached it: "},
+		{name: "no such host", err: fails(adapters.KindInvalid, true), calls: 1, reason: "no call ever reached it: "},
+		{name: "nobody listens any more", err: fails(adapters.KindTransient, true), answered: 1, calls: 1 + 2*(generations-1)},
+		{name: "a connection that breaks", err: fails(adapters.KindTransient, false), calls: 2 * generations},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var made atomic.Int64
+			registry, calls := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+				if made.Add(1) <= test.answered {
+					return adapters.GenerateResponse{Text: "It is forty crowns [gold].", FinishReason: adapters.FinishStop}, nil
+				}
+				return adapters.GenerateResponse{}, test.err
+			})
+			summary, bundles := faultyRun(t, registry)
+			if got := calls.Load(); got != test.calls {
+				t.Errorf("want %d calls, got %d", test.calls, got)
+			}
+			if got := journalled(t, bundles); int64(got) != test.calls {
+				t.Errorf("want %d tries in the journals, got %d", test.calls, got)
+			}
+			if summary.Exit != 5 || len(bundles) != 2 {
+				t.Errorf("exit %d with %d cases", summary.Exit, len(bundles))
+			}
+			warned := strings.Count(strings.Join(summary.Warnings, "\n"), "the generator was not asked any more, since "+test.reason+"see backends.generator.setting; ")
+			if off := test.reason != ""; off && warned != 1 || !off && warned != 0 {
+				t.Errorf("warnings: %q", summary.Warnings)
+			}
+			failed := 0
+			for _, b := range bundles {
+				if e := b.Evaluation; test.answered == 0 && (e.Outcome != verdict.Environment || len(e.Defects) > 0 || !strings.HasPrefix(e.Summary, test.reason) && !strings.HasPrefix(e.Summary, "see backends")) {
+					t.Error(explained(e))
+				}
+				for _, trial := range b.Observations.Trials {
+					switch {
+					case trial.Status == matrix.StatusError:
+						failed++
+					case trial.Status == matrix.StatusNotRun && trial.Reason != test.reason+"see backends.generator.setting":
+						t.Errorf("%s %d: %s, %q", trial.Cell, trial.Rep, trial.Status, trial.Reason)
+					}
+				}
+			}
+			if test.reason != "" && failed != 1 {
+				t.Errorf("%d trials failed", failed)
+			}
+		})
+	}
+}
+
+// TestAnsweredAs: where another model answers than was asked, the run says so once.
+func TestAnsweredAs(t *testing.T) {
+	t.Parallel()
+	const asked = "m-2025-04-14"
+	for _, test := range []struct {
+		name, reported, more string
+		another              int // of 8 generations
+	}{
+		{name: "the one that was asked", reported: asked},
+		{name: "not told"},
+		{name: "another", reported: "smollm2", another: 8},
+		{name: "another, in one generation", reported: "smollm2", another: 1},
+		{name: "another that is pinned", reported: "smollm2", more: "pins: {generator: {model_reported: smollm2}}\n"},
+		{name: "the dated name of an alias", reported: asked + "-2025-05-01"},
+		{name: "another that begins alike", reported: asked + "-mini", another: 8},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var made atomic.Int64
+			registry, _ := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+				r := adapters.GenerateResponse{Text: "It is forty crowns [gold].", FinishReason: adapters.FinishStop, ModelReported: test.reported}
+				if test.another == 1 && made.Add(1) > 1 {
+					r.ModelReported = asked
+				}
+				return r, nil
+			})
+			summary, _ := faultyRun(t, registry, test.more)
+			all := strings.Join(summary.Warnings, "\n")
+			want := fmt.Sprintf("the model %q was asked, and %q answered in %d of 8 generations: ", asked, test.reported, test.another)
+			if test.another > 0 && strings.Count(all, want) != 1 || test.another == 0 && strings.Contains(all, " was asked, and ") {
+				t.Errorf("want %q once, got %q", want, all)
+			}
+		})
+	}
+}
+
+// TestProgressOfGenerations: how many generations there are is reckoned from the first case on, and comes true.
+func TestProgressOfGenerations(t *testing.T) {
 	t.Parallel()
 	registry, calls := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
-		return adapters.GenerateResponse{}, &adapters.Error{Adapter: "embedded", Op: "generate", Kind: adapters.KindUnauthorised, Err: errors.New("401: see backends.generator.api_key_env")}
+		return adapters.GenerateResponse{Text: "It is forty crowns [gold].", FinishReason: adapters.FinishStop}, nil
 	})
-	summary, bundles := faultyRun(t, registry)
-	if got := calls.Load(); got != 1 {
-		t.Errorf("want one call, got %d", got)
+	_, second, _ := strings.Cut(fees, "  - id: c\n")
+	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {concurrency: 1}\n")
+	var steps []runner.Step
+	progress := &runner.Progress{Show: func(s runner.Step) { steps = append(steps, s) }}
+	if _, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir(), Progress: progress}); err != nil {
+		t.Fatal(err)
 	}
-	if got := journalled(t, bundles); got != 1 {
-		t.Errorf("want one try in the journals, got %d", got)
-	}
-	if summary.Exit != 5 || len(bundles) != 2 {
-		t.Errorf("exit %d with %d cases", summary.Exit, len(bundles))
-	}
-	if all := strings.Join(summary.Warnings, "\n"); strings.Count(all, "refused the key") != 1 || !strings.Contains(all, "api_key_env") {
-		t.Errorf("warnings: %q", summary.Warnings)
-	}
-	refused := 0
-	for _, b := range bundles {
-		if e := b.Evaluation; e.Outcome != verdict.Environment || len(e.Defects) > 0 {
-			t.Error(explained(e))
-		}
-		for _, trial := range b.Observations.Trials {
-			switch {
-			case trial.Status == matrix.StatusError:
-				refused++
-			case trial.Status != matrix.StatusNotRun || !strings.HasPrefix(trial.Reason, "the key was refused: ") || !strings.Contains(trial.Reason, "api_key_env"):
-				t.Errorf("%s %d: %s, %q", trial.Cell, trial.Rep, trial.Status, trial.Reason)
-			}
+	for _, s := range steps {
+		if s.Generations > 0 && int64(s.About) != calls.Load() {
+			t.Errorf("%d of %d cases: %d of about %d generations, of %d", s.Done, s.Total, s.Generations, s.About, calls.Load())
 		}
 	}
-	if refused != 1 {
-		t.Errorf("%d trials failed", refused)
+	if last := steps[len(steps)-1]; int64(last.Generations) != calls.Load() || last.Done != 2 {
+		t.Errorf("in the end: %+v", last)
 	}
 }
 

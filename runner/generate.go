@@ -77,6 +77,7 @@ func (r *caseRun) trials(ctx context.Context) error {
 			}
 		}
 	}
+	r.progress.asksFor(len(todo), !r.before.known() || len(r.before.Trials) == 0)
 	// By repetition, so that A and B stand side by side in time and a provider that changes meanwhile changes both.
 	slices.SortStableFunc(todo, func(a, b int) int { return r.obs.Trials[a].Rep - r.obs.Trials[b].Rep })
 	err = r.flow.ask(ctx, r.plan, len(todo), func(ctx context.Context, n int, came func()) error {
@@ -156,7 +157,8 @@ func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
 
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) error {
-	if reason := r.keyOff.reason(); reason != "" {
+	off := r.ledger.offs[r.asks(t.Cell)]
+	if reason := off.reason(); reason != "" {
 		t.Status, t.Reason = matrix.StatusNotRun, reason
 		return nil
 	}
@@ -188,8 +190,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	t.Attempts, t.Outside = journal.tries, !r.generatorInfo.Local
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
-		t.Status, t.Error = matrix.StatusError, callError(failure)
-		r.refusedKey(failure)
+		off.failed(t, failure)
 	} else {
 		record(t, response)
 	}

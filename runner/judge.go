@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -18,7 +17,7 @@ import (
 )
 
 // openJudge opens the experiment's judge, a generator under a policy of its own, and asks it what it is; nil where there is none.
-func openJudge(ctx context.Context, l *experiments.Loaded, o Options, ledger *ledger) (_ *oneJudge, info adapters.GeneratorInfo, err error) {
+func openJudge(ctx context.Context, l *experiments.Loaded, o Options, ledger *ledger) (_ adapters.Generator, info adapters.GeneratorInfo, err error) {
 	spec := l.Experiment.Backends.Judge
 	if spec == nil || !l.Experiment.Judge.Asks() {
 		return nil, info, nil
@@ -31,24 +30,7 @@ func openJudge(ctx context.Context, l *experiments.Loaded, o Options, ledger *le
 	if info, err = judge.Describe(ctx); err != nil {
 		return nil, info, errors.Join(fmt.Errorf("asking the judge what it is: %w", err), judge.Close())
 	}
-	return &oneJudge{Generator: judge}, info, nil
-}
-
-// oneJudge is the judge of a run. Where it does not know the key or the model, no further question is put to it: each would be
-// refused like the first.
-type oneJudge struct {
-	adapters.Generator
-	refused atomic.Pointer[string]
-}
-
-// Generate makes one call, and remembers a refusal.
-func (j *oneJudge) Generate(ctx context.Context, req adapters.GenerateRequest) (adapters.GenerateResponse, error) {
-	response, err := j.Generator.Generate(ctx, req)
-	if errors.Is(err, adapters.ErrUnauthorised) || errors.Is(err, adapters.ErrNotFound) {
-		says := err.Error()
-		j.refused.CompareAndSwap(nil, &says)
-	}
-	return response, err
+	return judge, info, nil
 }
 
 // judging is one question to the judge on its way to a judgement.

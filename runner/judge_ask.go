@@ -13,8 +13,8 @@ import (
 // leaves no room: what was answered before it is kept.
 func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	j, settings := &q.judgement, r.experiment.Judge
-	if refused := r.judge.refused.Load(); refused != nil {
-		j.Status, j.Reason = matrix.StatusNotRun, "the judge refuses: "+*refused
+	if reason := r.ledger.offs[r.experiment.Backends.Judge].reason(); reason != "" {
+		j.Status, j.Reason = matrix.StatusNotRun, reason
 		return nil
 	}
 	callCtx, journal := r.begin(ctx, q.call, j.CallKey, !r.judgeInfo.Local)

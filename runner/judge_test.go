@@ -291,7 +291,7 @@ func TestJudgeThatFails(t *testing.T) {
 			answer: func(string, map[string]string) (adapters.GenerateResponse, error) {
 				return adapters.GenerateResponse{}, &adapters.Error{Adapter: "judge", Op: "generate", Kind: adapters.KindPermanent, Err: errors.New("no room")}
 			},
-			finding: "judge: 2 of 2 judgements failed: permanent: judge: generate: permanent: no room (2)",
+			finding: "judge: 2 of 2 judgements failed: permanent: no room (2)",
 		},
 		"a block": {
 			answer: func(string, map[string]string) (adapters.GenerateResponse, error) {

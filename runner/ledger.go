@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -22,13 +24,16 @@ type ledger struct {
 	budget     *adapters.Budget // nil: no limit
 	count      counter          // of tokens; nil: no limit needs them
 
+	offs offs // filled while the backends are opened
+
 	mu     sync.Mutex
-	shared []matrix.Asked // by calls that belong to no case
+	shared []matrix.Asked            // by calls that belong to no case
+	open   map[string][]matrix.Asked // by the calls of each case that is not finished
 }
 
 // newLedger refuses a budget of money that cannot be kept.
 func newLedger(e *matrix.Experiment) (*ledger, error) {
-	g := &ledger{experiment: e}
+	g := &ledger{experiment: e, offs: offs{}, open: map[string][]matrix.Asked{}}
 	budget := e.Limits.Budget
 	if lacks := e.Unpriced(); budget.Cost.Currency != "" && len(lacks) > 0 {
 		return nil, fmt.Errorf("limits.budget.cost is %s, and what a call costs is not known: set %s, or take limits.budget.cost away", budget.Cost, strings.Join(lacks, " and "))
@@ -68,10 +73,18 @@ func (g *ledger) meter(role string, backend *matrix.Backend) *adapters.Meter {
 // policy turns the experiment's limits into the policy of one backend, which has a pace and slots of its own.
 func (g *ledger) policy(role string, backend *matrix.Backend, redact *adapters.Redactor) adapters.Policy {
 	l := g.experiment.Limits
+	off := &off{who: role}
+	switch backend {
+	case g.experiment.Backends.Store:
+		off = nil
+	case g.experiment.Backends.Pipeline:
+		off.who, off.service = "service", true
+	}
+	g.offs[backend] = off
 	return adapters.Policy{
 		Name: backend.Adapter, Redact: redact, Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency),
 		Meter: g.meter(role, backend), Pace: adapters.NewPace(l.RequestsPerMinute, l.TokensPerMinute),
-		OnAttempt: func(ctx context.Context, a adapters.Attempt) error { return g.attempt(ctx, role, a) },
+		OnAttempt: func(ctx context.Context, a adapters.Attempt) error { return g.attempt(ctx, role, off, a) },
 		TellEarly: role == matrix.RoleGenerator, // the turns of flow bound their calls
 	}
 }
@@ -91,12 +104,23 @@ func isCall(op string) bool {
 }
 
 // attempt counts the tries of a call, and journals them: the intent before each, and the outcome of each that is followed by another.
-func (g *ledger) attempt(ctx context.Context, role string, a adapters.Attempt) error {
+// A call to a backend that is off fails like the one that showed it.
+func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.Attempt) error {
+	switch {
+	case off == nil || !isCall(a.Op):
+	case a.Done:
+		off.saw(a)
+	case a.Number == 1:
+		if err := off.refuse(); err != nil {
+			return err
+		}
+	}
 	b, ofCase := ctx.Value(begunKey{}).(*begun)
 	if a.Done && isCall(a.Op) {
 		asked := askedBy(role, a)
 		if ofCase {
 			b.asked = matrix.AddAsked(b.asked, asked)
+			g.spend(b.run.c.ID, asked)
 		} else {
 			g.share(asked)
 		}
@@ -132,6 +156,29 @@ func (g *ledger) share(asked matrix.Asked) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shared = matrix.AddAsked(g.shared, asked)
+}
+
+func (g *ledger) spend(id string, asked matrix.Asked) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.open[id] = matrix.AddAsked(g.open[id], asked)
+}
+
+// finished leaves the calls of a case to its own observations.
+func (g *ledger) finished(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.open, id)
+}
+
+// unfinished is what the cases that were not finished have asked for.
+func (g *ledger) unfinished() (asked []matrix.Asked) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(g.open)) {
+		asked = matrix.AddAsked(asked, g.open[id]...)
+	}
+	return asked
 }
 
 // overBudget is the error of the run where a call was not made because of the budget, nil where that is not so. It names the

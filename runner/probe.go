@@ -72,6 +72,7 @@ func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Pr
 			probe.Warnings = append(probe.Warnings, w)
 		}
 	}
+	probe.Warnings = append(probe.Warnings, s.ledger.offs.warnings(s.experiment)...)
 	probe.WallMS, probe.Stopped = time.Since(started).Milliseconds(), whyStopped(err)
 	probe.Total()
 	return probe, err

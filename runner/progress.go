@@ -6,8 +6,10 @@ import "sync"
 type Progress struct {
 	Show func(Step)
 
-	mu   sync.Mutex
-	step Step
+	mu     sync.Mutex
+	step   Step
+	asks   int // generations of the cases that have come to them
+	asking int // these cases
 }
 
 // Step is how far the work is: Done of Total (0: unknown) in the current phase.
@@ -16,6 +18,7 @@ type Step struct {
 	Done, Total int
 	Unit        string
 	Generations int
+	About       int    // generations in all, reckoned from the cases that have come to them; 0: not known yet
 	Last        string // id of the case that was finished last
 }
 
@@ -34,6 +37,16 @@ func (p *Progress) begin(phase string, total int) {
 }
 
 func (p *Progress) generated() { p.update(func(s *Step) { s.Generations++ }) }
+
+// asksFor is told how many generations a case asks for, and whether it is one more.
+func (p *Progress) asksFor(n int, another bool) {
+	p.update(func(s *Step) {
+		if p.asks += n; another {
+			p.asking++
+		}
+		s.About = p.asks * max(s.Total, p.asking) / max(p.asking, 1)
+	})
+}
 
 func (p *Progress) finished(id string) {
 	p.update(func(s *Step) { s.Done, s.Last = s.Done+1, id })

@@ -60,6 +60,14 @@ func (b *backends) serves(cell matrix.CellID) bool {
 	return b.pipeline != nil && (cell.Run() == matrix.Production || b.pipelineInfo.Context)
 }
 
+// asks returns the backend that answers the trials of a cell.
+func (r *caseRun) asks(cell matrix.CellID) *matrix.Backend {
+	if r.serves(cell) {
+		return r.experiment.Backends.Pipeline
+	}
+	return r.experiment.Backends.Generator
+}
+
 // retrieveProduction makes production's search: by the service where it can stop behind it, else as the first answer shows it, and
 // else from the store, as the experiment declares it. Without a store it is not made then.
 func (r *caseRun) retrieveProduction(ctx context.Context) (matrix.Retrieval, error) {
@@ -77,9 +85,9 @@ func (r *caseRun) retrieveProduction(ctx context.Context) (matrix.Retrieval, err
 		}
 		t := r.service.first
 		out.CallKey, out.At, out.LatencyMS, out.Status, out.Error = t.CallKey, t.At, t.LatencyMS, matrix.StatusOK, nil
-		switch failed := t.Status == matrix.StatusError; {
+		switch failed := t.Status == matrix.StatusError || t.Status == matrix.StatusNotRun; {
 		case failed && r.experiment.Backends.Store == nil:
-			out.Status, out.Error = t.Status, t.Error
+			out.Status, out.Reason, out.Error = t.Status, t.Reason, t.Error
 			return out, nil
 		case !failed && r.readRetrieval(&out, &r.service.trace):
 			return out, nil
@@ -426,11 +434,10 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	t.Attempts, t.Outside = journal.tries, true
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
-		t.Status, t.Error = matrix.StatusError, callError(failure)
+		r.ledger.offs[r.experiment.Backends.Pipeline].failed(t, failure)
 		if t.Unobserved = []string{matrix.PromptUnobserved}; given(t) == nil && r.service.packed == nil {
 			t.Unobserved = append(t.Unobserved, matrix.PackedUnobserved)
 		}
-		r.refusedKey(failure)
 	} else if err := r.readTrace(callCtx, t, &trace); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ type reuse struct {
 	embeddings *once[embedded]
 	retrievals *once[*matrix.Retrieval]
 	ids        *responseIDs
+	models     *answeredAs
 
 	twins map[string]bool // questions that several cases ask; no other retrieval is kept for anybody
 }
@@ -37,6 +38,7 @@ func newReuse() *reuse {
 		embeddings: newOnce(mostKept, func(e embedded) int { return 4*len(e.vector) + 128 }),
 		retrievals: newOnce(mostKept, sizeOf),
 		ids:        newResponseIDs(),
+		models:     &answeredAs{another: map[[2]string]int{}},
 		twins:      map[string]bool{},
 	}
 }

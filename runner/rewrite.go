@@ -35,7 +35,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 		r.obs.Rewriting = r.before.Rewriting
 		return nil
 	}
-	if reason := r.keyOff.reason(); reason != "" {
+	if reason := r.ledger.offs[r.experiment.Backends.Generator].reason(); reason != "" {
 		out.Status, out.Reason = matrix.StatusNotRun, reason
 		return nil
 	}
@@ -55,7 +55,6 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 	}
 	if failure != nil {
 		out.Status, out.Error = matrix.StatusError, callError(failure)
-		r.refusedKey(failure)
 	} else {
 		recordRewriting(out, response, settings)
 	}
@@ -116,7 +115,7 @@ func (r *caseRun) unwritten() string {
 	reason := "the query could not be rewritten: "
 	switch {
 	case w.Error != nil:
-		return reason + w.Error.Kind + ": " + w.Error.Message
+		return reason + w.Error.String()
 	case w.Status == matrix.StatusFiltered:
 		return reason + "blocked by the provider (content filter)"
 	case w.Status == matrix.StatusTruncated:

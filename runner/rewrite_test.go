@@ -223,7 +223,7 @@ func TestFaultsOfTheRewriting(t *testing.T) {
 		want   string
 	}{
 		{"unauthorised", fails(adapters.KindUnauthorised), 1, "set GENERATOR_KEY"},
-		{"the model is not there", fails(adapters.KindNotFound), 2, "not-found"},
+		{"the model is not there", fails(adapters.KindNotFound), 1, "set GENERATOR_KEY"},
 		{"rate limited", fails(adapters.KindRateLimited), 4, "rate-limited"},
 		{"too long", fails(adapters.KindTooLong), 2, "too-long"},
 		{"blocked", func(context.Context) (adapters.GenerateResponse, error) {

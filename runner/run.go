@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,8 +51,7 @@ type session struct {
 	deterministic bool
 	observed      matrix.Answer // whether the generator's word holds
 
-	notes  *notes
-	keyOff *keyOff // the generator refused the key
+	notes *notes
 }
 
 // notes are warnings about the run as a whole.
@@ -89,8 +89,8 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 			summary.Cases = append(summary.Cases, *c)
 		}
 	}
-	summary.Warnings = append(append(summary.Warnings, s.notes.list...), s.reuse.ids.warnings()...)
-	summary.Share(s.experiment, s.ledger.shared)
+	summary.Warnings = slices.Concat(s.ledger.offs.warnings(s.experiment), s.reuse.models.warnings(), s.notes.list, s.reuse.ids.warnings())
+	summary.Share(s.experiment, s.ledger.shared, s.ledger.unfinished())
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
 	if runErr != nil && o.ExitCode != nil {
@@ -128,7 +128,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	if err != nil {
 		return nil, err
 	}
-	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), flow: newFlow(l.Experiment.Limits.Concurrency), notes: &notes{}, keyOff: &keyOff{}}
+	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), flow: newFlow(l.Experiment.Limits.Concurrency), notes: &notes{}}
 	s.deterministic = b.deterministic()
 	defer func() {
 		if err != nil {
@@ -363,6 +363,8 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 	}
 	s.progress.finished(c.ID)
 	s.reuse.ids.add(c.ID, o.observations)
+	s.reuse.models.add(s.experiment, o.observations)
+	s.ledger.finished(c.ID)
 	summary := results.Summarise(evaluation, s.experiment, o.observations, path)
 	return &summary, nil
 }

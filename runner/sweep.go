@@ -106,7 +106,7 @@ func (g Grid) points(own *matrix.Rerank) []SweepPoint {
 func (s *session) with(e *matrix.Experiment, b *backends) *session {
 	return &session{
 		backends: b, experiment: e, presence: s.presence, identity: s.identity, count: s.count, now: s.now,
-		progress: s.progress, deterministic: s.deterministic, observed: s.observed, reuse: s.reuse, notes: s.notes, keyOff: s.keyOff, flow: s.flow,
+		progress: s.progress, deterministic: s.deterministic, observed: s.observed, reuse: s.reuse, notes: s.notes, flow: s.flow,
 	}
 }
 

@@ -179,7 +179,7 @@ func TestUnknownIsSaid(t *testing.T) {
 			text: "backends:" + port + "  generator: {adapter: embedded, min_overlap: 1}\npipeline: {search: {mode: keyword, k: 2, threshold: 50, filter: {kind: rule}}}" + portCase,
 		},
 		{
-			name: "the search of production fails", expected: "environment", missing: "the search failed: permanent",
+			name: "the search of production fails", expected: "environment", missing: "the search failed: kept back by the test; A: 0 of 1 trial scored (permanent)",
 			text: "backends:" + port + keyword + portCase,
 			veil: func(s *veiledStore) { s.failsSearch = func(adapters.SearchRequest) bool { return true } },
 		},

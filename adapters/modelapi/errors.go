@@ -64,6 +64,10 @@ func (c *Client) unreached(op string, err error) *adapters.Error {
 	case strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)):
 		return c.Says(op, adapters.KindPermanent, "the proxy of HTTPS_PROXY wants a login: %v", err)
 	}
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		err = dial.Err // the address before it is in the URL
+	}
 	return c.Says(op, adapters.KindTransient, "no answer from %s: %v: is the server up, and is %s right?", c.to.URL, err, base)
 }
 

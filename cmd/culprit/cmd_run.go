@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -102,12 +104,12 @@ func (a *app) run(ctx context.Context, o runOptions) error {
 	return errors.Join(a.showRun(summary, o), err)
 }
 
-// showRun draws an execution. One without a finished case has nothing to draw.
+// showRun draws an execution. One that asked nobody for anything has nothing to draw.
 func (a *app) showRun(s *results.Summary, o runOptions) error {
 	switch {
 	case a.json:
 		return a.writeJSON(s)
-	case len(s.Cases) == 0:
+	case len(s.Cases) == 0 && s.Totals.Calls == 0:
 		return nil
 	}
 	return a.showTable(s, o.results, o.all)
@@ -138,6 +140,10 @@ func (a *app) early(ctx context.Context, l *experiments.Loaded, s *results.Summa
 			left = append(left, id)
 		}
 	}
+	names := left
+	if len(done) == 0 {
+		names = o.cases // nothing needs to be left out of the same command
+	}
 	kept := fmt.Sprintf("%d of %s finished and kept in %s", len(s.Cases), counted(len(l.Cases), "case is", "cases are"), quote(s.Bundles))
 	if len(left) == 0 {
 		return fmt.Errorf("%w\n%s", err, kept)
@@ -151,7 +157,7 @@ func (a *app) early(ctx context.Context, l *experiments.Loaded, s *results.Summa
 		how += ", and go on with"
 		o.set = slices.DeleteFunc(slices.Clone(o.set), func(set string) bool { return strings.HasPrefix(set, "limits.budget") })
 	}
-	return fmt.Errorf("%w\n%s\n%s: %s", err, kept, how, o.commandLine(left))
+	return fmt.Errorf("%w\n%s\n%s: %s", err, kept, how, o.commandLine(names))
 }
 
 // callsOf returns the most calls that some cases take.
@@ -174,29 +180,55 @@ type stopped struct {
 func (s stopped) Error() string { return s.says }
 func (s stopped) Unwrap() error { return s.error }
 
-// commandLine runs the cases that are left, or everything again where naming them is no help.
-func (o *runOptions) commandLine(left []string) string {
+// commandLine runs some cases, or everything where naming them is no help.
+func (o *runOptions) commandLine(names []string) string {
 	words := o.words("run", o.path)
 	add := func(flag, value string) { words = append(words, flag, quote(value)) }
 	if o.results != defaultResults {
 		add("--results", o.results)
 	}
 	const most = 20
-	if len(left) <= most {
-		for _, id := range left {
+	if len(names) <= most {
+		for _, id := range names {
 			add("--case", id)
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// warnUnfinished names what killed runs left in a results folder.
+// warnUnfinished says once what earlier runs left in a results folder of cases that they did not finish, and by what they ended.
 func (a *app) warnUnfinished(folder string) {
 	left, err := results.Unfinished(folder)
 	if err != nil {
 		a.warnf("%v", err)
 	}
-	for _, path := range left {
-		a.warnf("%s is what a killed run left of a case, without a verdict: delete it, or keep it to look at its journal", quote(path))
+	if len(left) == 0 {
+		return
 	}
+	const killed = "were killed"
+	ends := map[string]string{
+		results.StoppedInterrupted: "were interrupted", results.StoppedCancelled: "were cancelled",
+		results.StoppedLimit: "stopped at limits.budget", results.StoppedError: "were stopped by an error",
+	}
+	count, execution := map[string]int{}, filepath.Dir(left[0])
+	for _, path := range left {
+		of := filepath.Dir(path)
+		if of != execution {
+			execution = filepath.Dir(of) // of all of them
+		}
+		end := killed
+		if s, err := results.ReadSummary(folder, results.ExecutionID(filepath.Base(of))); err == nil && ends[s.Stopped] != "" {
+			end = ends[s.Stopped]
+		}
+		count[end]++
+	}
+	var runs []string
+	for _, end := range slices.Sorted(maps.Keys(count)) {
+		runs = append(runs, end)
+		if len(count) > 1 {
+			runs[len(runs)-1] = fmt.Sprintf("%s (%d)", end, count[end])
+		}
+	}
+	a.warnf("%s holds %s without a verdict, of runs that %s: delete it while nothing runs, or keep it to look at a journal",
+		quote(execution), counted(len(left), "case", "cases"), strings.Join(runs, ", or "))
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -10,9 +12,12 @@ import (
 	"github.com/culprit-rag/culprit/runner"
 )
 
-// progress shows one line on the terminal while work is long, and takes it away again. Nothing is shown elsewhere.
+// progress shows one line on the terminal while work is long, and takes it away again. Elsewhere it writes a plain line every
+// minute, so that a log shows that the work goes on; between JSON records, nothing.
 type progress struct {
 	w       io.Writer // nil: nothing is shown
+	live    bool      // on a terminal
+	every   time.Duration
 	width   int
 	mu      sync.Mutex
 	shown   bool
@@ -23,16 +28,20 @@ type progress struct {
 	ticking sync.WaitGroup
 }
 
-// between two redraws; work that ends within the first of them shows nothing.
+// between two lines; work that ends within the first of them shows nothing.
 const (
 	redraw = 100 * time.Millisecond
+	plain  = time.Minute
 	tick   = 500 * time.Millisecond
 )
 
 func (a *app) progress() *progress {
 	now := time.Now()
-	p := &progress{last: now, started: now, width: a.err.width}
-	if a.err.terminal && !a.json {
+	p := &progress{last: now, started: now, width: a.err.width, live: a.err.terminal, every: plain}
+	if p.live {
+		p.every = redraw
+	}
+	if !a.json {
 		p.w = a.err
 	}
 	return p
@@ -44,13 +53,14 @@ func (p *progress) runner() *runner.Progress {
 	if p.w == nil {
 		return nil
 	}
-	p.done = make(chan struct{})
+	done := make(chan struct{})
+	p.done = done // clear forgets it, which the goroutine must not see
 	p.ticking.Go(func() {
 		tick := time.NewTicker(tick)
 		defer tick.Stop()
 		for {
 			select {
-			case <-p.done:
+			case <-done:
 				return
 			case <-tick.C:
 				p.again()
@@ -78,27 +88,35 @@ func (p *progress) again() {
 
 // draw writes the line, unless it was written just now. The lock is held.
 func (p *progress) draw() {
-	if time.Since(p.last) < redraw {
+	if time.Since(p.last) < p.every {
 		return
 	}
 	s := p.step
-	p.last, p.shown = time.Now(), true
-	text := fmt.Sprintf("%s  %d", s.Phase, s.Done)
+	p.last, p.shown = time.Now(), p.live
+	text := strconv.Itoa(s.Done)
 	if s.Total > 0 {
 		text += fmt.Sprintf(" of %d", s.Total)
 	}
 	if s.Unit != "" {
 		text += " " + s.Unit
 	}
-	if s.Generations > 0 {
-		text += "   " + counted(s.Generations, "generation", "generations")
+	parts := []string{text}
+	switch {
+	case s.About > 0:
+		parts = append(parts, fmt.Sprintf("%d of about %s", s.Generations, counted(max(s.About, s.Generations), "generation", "generations")))
+	case s.Generations > 0:
+		parts = append(parts, counted(s.Generations, "generation", "generations"))
 	}
-	text += "   " + time.Since(p.started).Round(time.Second).String()
+	parts = append(parts, time.Since(p.started).Round(time.Second).String())
+	if !p.live {
+		line(p.w, s.Phase+": "+strings.Join(parts, ", "))
+		return
+	}
 	if s.Last != "" {
-		text += "   " + s.Last
+		parts = append(parts, s.Last)
 	}
 	// A line that wraps could not be taken away again.
-	fmt.Fprintf(p.w, "\r\x1b[K%s", report.Fit(text, max(p.width-1, 1)))
+	fmt.Fprintf(p.w, "\r\x1b[K%s", report.Fit(s.Phase+"  "+strings.Join(parts, "   "), max(p.width-1, 1)))
 }
 
 // above runs say where the line is not in its way; the next step draws the line again.

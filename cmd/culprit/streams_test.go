@@ -177,9 +177,15 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, _, errs := testApp(t, nil)
-		if a.progress().runner() != nil {
-			t.Error("progress is shown where there is no terminal")
+		logged := a.progress()
+		logged.runner().Show(runner.Step{Phase: "running cases", Done: 3, Total: 19, Generations: 120, About: 700, Last: "gym-fee"})
+		time.Sleep(2*plain - tick)
+		synctest.Wait()
+		logged.clear()
+		if diff := cmp.Diff("running cases: 3 of 19, 120 of about 700 generations, 1m0s\n", errs.String()); diff != "" {
+			t.Errorf("where there is no terminal (-want +got):\n%s", diff)
 		}
+		errs.Reset()
 		a.err.terminal, a.err.width = true, 60
 		a.json = true
 		if a.progress().runner() != nil {
@@ -201,9 +207,14 @@ func TestProgress(t *testing.T) {
 		if diff := cmp.Diff("\r\x1b[Krunning cases  3 of 8   1 generation   0s   gym‹U+001B›fee", shown()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		p.show(runner.Step{Phase: "running cases", Done: 4, Total: 8})
+		p.show(runner.Step{Phase: "running cases", Done: 4, Total: 8, Generations: 2, About: 9})
 		if got := shown(); got != "" {
 			t.Errorf("the line is drawn again at once: %q", got)
+		}
+		time.Sleep(redraw)
+		p.again()
+		if diff := cmp.Diff("\r\x1b[Krunning cases  4 of 8   2 of about 9 generations   0s", shown()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 		time.Sleep(90 * time.Second)
 		p.show(runner.Step{Phase: "building the index", Done: 4096, Unit: "documents", Last: strings.Repeat("long", 50)})

@@ -13,7 +13,7 @@ func (x *facts) finish() {
 		c := x.cells[planned.Cell]
 		c.result.NotRun = c.result.Planned - c.result.Scored - c.result.Unscored - c.result.Failed
 		if c.result.Scored > 0 && !c.result.Exact {
-			c.result.Wilson95 = wilson(c.result.Pass, c.result.Scored)
+			c.result.Wilson95 = Wilson95(c.result.Pass, c.result.Scored)
 		}
 		for i, claim := range x.c.Claims {
 			count := ClaimCount{ID: claim.ID, N: len(c.features)}

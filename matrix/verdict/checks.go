@@ -324,7 +324,7 @@ func unlessKnown(a matrix.Answer, why string) string {
 func (x *facts) behaviour(e *matrix.EmbedFacts) (matrix.Answer, string) {
 	switch {
 	case e.Error != nil:
-		return matrix.Unknown, "stored vectors were not compared: " + e.Error.Kind + ": " + e.Error.Message
+		return matrix.Unknown, "stored vectors were not compared: " + e.Error.String()
 	case !e.BehaviourObserved || len(e.Sample) == 0:
 		return matrix.Unknown, "stored vectors were not compared" + prefixed(": ", e.Reason)
 	}

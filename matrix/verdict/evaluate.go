@@ -300,7 +300,7 @@ func (w *walker) cellReason(c *cellFacts) string {
 		case t.Error != nil && t.Error.Kind == matrix.KindTooLong:
 			return w.lengthOf(t)
 		case t.Error != nil:
-			return t.Error.Kind + ": " + t.Error.Message
+			return t.Error.String()
 		case t.Reason != "":
 			return t.Reason
 		case t.FinishReason != "":
@@ -310,31 +310,34 @@ func (w *walker) cellReason(c *cellFacts) string {
 	return "no trial was made"
 }
 
-// environment says what kept A from being scored.
+// environment says what kept A from being scored, and then how many trials were.
 func (w *walker) environment() string {
 	a := w.cells[matrix.CellA]
 	r := a.result
-	says := fmt.Sprintf("A: %d of %s scored", r.Scored, counted(r.Planned, "trial", "trials"))
+	says := fmt.Sprintf("; A: %d of %s scored", r.Scored, counted(r.Planned, "trial", "trials"))
+	failed := func(before string, e *matrix.CallError) string {
+		return before + e.Cause() + says + " (" + e.Kind + ")"
+	}
 	if t := w.tooLong(); t != nil {
-		return says + "; " + w.lengthOf(t)
+		return w.lengthOf(t) + says
 	}
 	for _, t := range a.all {
 		switch {
 		case t.Status == matrix.StatusFiltered:
-			return says + "; blocked by the provider (content filter)"
+			return "blocked by the provider (content filter)" + says
 		case t.Status == matrix.StatusTruncated:
-			return says + "; stopped at the output limit (length), which is not an answer and not a refusal"
+			return "stopped at the output limit (length), which is not an answer and not a refusal" + says
 		case t.Error != nil:
-			return says + "; " + t.Error.Kind + ": " + t.Error.Message
+			return failed("", t.Error)
 		}
 	}
 	if q := w.failedSearch(); q != nil {
-		return says + "; the search failed: " + q.Kind + ": " + q.Message
+		return failed("the search failed: ", q)
 	}
 	if w.o.Store.Error != nil {
-		return says + "; the store failed: " + w.o.Store.Error.Kind + ": " + w.o.Store.Error.Message
+		return failed("the store failed: ", w.o.Store.Error)
 	}
-	return says + "; " + w.cellReason(a)
+	return w.cellReason(a) + says
 }
 
 // tooLong returns the first trial of A whose prompt the model could not read, nil where there is none.

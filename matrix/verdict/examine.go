@@ -52,7 +52,7 @@ func Examine(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Obs
 		out.Defects = []Defect{}
 	}
 	if q := x.failedSearch(); q != nil {
-		out.Error = q.Kind + ": " + q.Message
+		out.Error = q.String()
 	} else if why := x.notSearched(); e.WithoutStore() && why != "" {
 		out.Missing = append(out.Missing, "retrieve: "+why)
 	} else if c, _ := x.retrieval(matrix.CellC); c == nil {

@@ -24,7 +24,7 @@ func (x *facts) judgeFindings(d *Judged) []string {
 			if j.Status != matrix.StatusError || j.Error == nil {
 				return ""
 			}
-			return j.Error.Kind + ": " + j.Error.Message
+			return j.Error.String()
 		}))
 	}
 	if d.NotRun > 0 {

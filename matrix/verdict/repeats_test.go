@@ -130,7 +130,7 @@ func TestCopiesCountOnce(t *testing.T) {
 		if a.Scored != test.scored || a.Copies != test.copies || a.Unscored != test.copies || (a.Reason != "") != (test.copies > 0) {
 			t.Errorf("%s: %+v", test.name, a)
 		}
-		if want := wilson(a.Pass, test.scored); !test.deterministic && !slices.Equal(a.Wilson95, want) {
+		if want := Wilson95(a.Pass, test.scored); !test.deterministic && !slices.Equal(a.Wilson95, want) {
 			t.Errorf("%s: want the interval %v of %d answers, got %v", test.name, want, test.scored, a.Wilson95)
 		}
 		if a.Claims[0].N != test.scored || ev.Answer.Scored != test.scored {

@@ -38,8 +38,8 @@ func (x *facts) retrievalResult() RetrievalResult {
 	return out
 }
 
-// wilson is the interval shown with a pass rate; it decides nothing.
-func wilson(k, n int) []string {
+// Wilson95 is the interval shown with a rate, as two decimals; it decides nothing. It is nil for counts that cannot be.
+func Wilson95(k, n int) []string {
 	i, ok := measure.Wilson95(k, n)
 	if !ok {
 		return nil

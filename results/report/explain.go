@@ -15,7 +15,7 @@ import (
 // what to do.
 func Explain(w io.Writer, b *results.Bundle, o Options) error {
 	p := newPage(o, explainLabels)
-	x := explained{Bundle: b, page: p, evidence: evidence(&b.Case), statements: statements(&b.Case)}
+	x := explained{Bundle: b, page: p, evidence: evidence(&b.Case), statements: statements(&b.Case), whole: o.Full}
 	x.title()
 	x.question()
 	x.pipeline()
@@ -37,6 +37,7 @@ type explained struct {
 	*results.Bundle
 	*page
 	evidence, statements sought
+	whole                bool // every text is shown in full
 }
 
 func (x *explained) title() {

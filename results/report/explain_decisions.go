@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -73,23 +74,61 @@ func (x *explained) bullets(label string, texts []string) {
 	}
 }
 
-// checks shows the checks that did not say yes, each with what was seen, and names the others.
+// declared are the checks that compare with what few cases and stores tell. Where that is missing they are unknown in every case of a
+// run, and why takes more room than all else.
+var declared = []string{"revision_match", "body_hash_match", "fresh"}
+
+// checks shows the checks that did not say yes, each with what was seen, and names the others. Those that are unknown for one reason
+// stand together.
 func (x *explained) checks() {
-	var yes []string
-	label := "checks"
+	var yes, undeclared []string
+	shared := map[string]int{} // reasons of the unknown ones
 	for _, c := range x.Evaluation.Checks {
-		if c.Result == matrix.Yes {
+		if c.Result == matrix.Unknown {
+			shared[c.Evidence]++
+		}
+	}
+	for _, c := range x.Evaluation.Checks {
+		if c.Result == matrix.Unknown && shared[c.Evidence] == 1 && slices.Contains(declared, c.Name) {
+			undeclared = append(undeclared, c.Name)
+		}
+	}
+	if x.whole || len(undeclared) == 1 {
+		undeclared = nil
+	}
+	label := "checks"
+	say := func(text string) {
+		x.labelled(label, text)
+		label = ""
+	}
+	said := map[string]bool{} // reasons
+	for _, c := range x.Evaluation.Checks {
+		names := []string{fit(c.Name, 30)}
+		switch {
+		case c.Result == matrix.Yes:
 			yes = append(yes, c.Name)
 			continue
+		case c.Result != matrix.Unknown:
+		case slices.Contains(undeclared, c.Name), said[c.Evidence]:
+			continue
+		default:
+			said[c.Evidence], names = true, nil
+			for _, other := range x.Evaluation.Checks {
+				if other.Result == matrix.Unknown && other.Evidence == c.Evidence {
+					names = append(names, fit(other.Name, 30))
+				}
+			}
 		}
-		text := fit(c.Name, 30) + ": " + fit(string(c.Result), 10)
+		text := strings.Join(names, ", ") + ": " + fit(string(c.Result), 10)
 		if c.Evidence != "" {
 			text += ", " + c.Evidence
 		}
-		x.labelled(label, strings.TrimSpace(text))
-		label = ""
+		say(strings.TrimSpace(text))
+	}
+	if len(undeclared) > 0 {
+		say("unknown: " + strings.Join(undeclared, ", ") + "; --full says why")
 	}
 	if len(yes) > 0 {
-		x.labelled(label, "yes: "+strings.Join(yes, ", "))
+		say("yes: " + strings.Join(yes, ", "))
 	}
 }

@@ -60,6 +60,11 @@ func (x *explained) runs() {
 	if slices.ContainsFunc(rows, func(r cellRow) bool { return strings.Contains(r.result, markBetween) }) {
 		x.line("  " + x.dim(markBetween+" passes in some trials and not in enough, or is not told apart from its base: the intervals overlap"))
 	}
+	if slices.ContainsFunc(x.Evaluation.Cells, func(c verdict.CellResult) bool {
+		return c.Expect == matrix.ExpectInvariant && c.Scored > c.Pass && heldMark(&c) == markPass
+	}) {
+		x.line("  " + x.dim("invariant "+markPass+" answers as its base does, be that right or wrong"))
+	}
 	for _, reason := range reasons {
 		x.paragraph("not run: " + strings.Join(notRun[reason], ", ") + ", as " + reason)
 	}

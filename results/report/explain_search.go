@@ -87,7 +87,7 @@ func failure(s matrix.Status, reason string, err *matrix.CallError) string {
 		text += ": " + reason
 	}
 	if err != nil {
-		text += ": " + err.Kind + ": " + err.Message
+		text += ": " + err.String()
 	}
 	return text
 }

@@ -25,9 +25,11 @@ func Run(w io.Writer, s *results.Summary, o Options) error {
 	p := newPage(o, runLabels)
 	p.runHead(s)
 	p.blank()
-	p.cases(s, o.All)
-	p.blank()
-	p.runCounts(s)
+	if len(s.Cases) > 0 {
+		p.cases(s, o.All)
+		p.blank()
+		p.runCounts(s)
+	}
 	p.runEnd(s)
 	return p.flush(w)
 }
@@ -127,7 +129,7 @@ func (p *page) runCounts(s *results.Summary) {
 		p.flow("  ", "   ", stages)
 	}
 	if a := s.Answers; a.Scored > 0 {
-		p.labelled("answers", answers(a))
+		p.labelled("answers", answers(a, s.Setup.Generation == "deterministic"))
 	}
 	p.runJudged(s)
 	p.notProduction(s)
@@ -148,9 +150,12 @@ func (p *page) notProduction(s *results.Summary) {
 	}
 }
 
-// answers counts what is not zero.
-func answers(a results.AnswerTotals) string {
+// answers counts what is not zero. The interval is about the same cases again: other cases may fare otherwise.
+func answers(a results.AnswerTotals, exact bool) string {
 	text := fmt.Sprintf("%s of %s correct", thousands(a.Correct), thousands(a.Scored))
+	if bounds := interval(verdict.Wilson95(a.Correct, a.Scored)); !exact && bounds != "" {
+		text += " " + bounds
+	}
 	if a.Answered == 0 {
 		return text + ", all of them refusals"
 	}
@@ -227,6 +232,13 @@ func (p *page) runEnd(s *results.Summary) {
 	}
 	if cost := s.Totals.CostSays(s.Setup.Currency); cost != "" {
 		calls += "; " + Safe(cost)
+	}
+	if u := s.Unfinished; u != nil {
+		calls += "; of these " + counted(u.Calls, "call", "calls")
+		if cost := u.CostSays(s.Setup.Currency); cost != "" {
+			calls += " (" + Safe(cost) + ")"
+		}
+		calls += " in cases that were not finished"
 	}
 	p.paragraph(calls)
 	p.exitLine(s)

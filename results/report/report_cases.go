@@ -119,21 +119,23 @@ func cell(text string, width int, whole bool) []string {
 // caseRows makes the rows of a case. Budget is what the head of the page says of it.
 func caseRows(c *results.CaseSummary, budget string) []row {
 	first := row{mark: outcomeMark(c.Outcome), id: Safe(c.ID), label: outcomeLabel(c.Outcome, c.Qualifier)}
-	both := counts(c, true, matrix.CellA, matrix.CellB)
+	production, both := counts(c, matrix.CellA), counts(c, matrix.CellA, matrix.CellB)
 	switch c.Outcome {
 	case verdict.Pass:
-		first.text = joined(counts(c, true, matrix.CellA), noted(c))
-	case verdict.Fail:
+		note, findings := noted(c)
+		if len(findings) > 0 {
+			first.shorter = []string{joined(production, joined(note, counted(len(findings), "finding", "findings")))}
+			note = joined(note, "note: "+strings.Join(findings, "; "))
+		}
+		first.text = joined(production, note)
+	case verdict.Fail: // words are shortened first: no rate stands without its interval
 		short, _, _ := strings.Cut(c.Summary, "; gold context ") // which B counts, too
 		terse := strings.NewReplacer("the budget of "+budget, "the budget", "packed at position ", "packed at ").Replace(short)
 		first.text = joined(both, c.Summary)
-		first.shorter = []string{
-			joined(both, short), joined(counts(c, true, matrix.CellA), short),
-			joined(counts(c, false, matrix.CellA, matrix.CellB), short), joined(counts(c, false, matrix.CellA, matrix.CellB), terse),
-		}
+		first.shorter = []string{joined(both, short), joined(both, terse), joined(production, short), joined(production, terse)}
 	default: // the label does not say why, so this comes first
 		first.text = joined(c.Summary, both)
-		first.shorter = []string{joined(c.Summary, counts(c, true, matrix.CellA)), joined(c.Summary, counts(c, false, matrix.CellA, matrix.CellB)), c.Summary}
+		first.shorter = []string{joined(c.Summary, production), c.Summary}
 	}
 	if len(c.Defects) == 0 {
 		return []row{first}
@@ -150,44 +152,36 @@ func caseRows(c *results.CaseSummary, budget string) []row {
 	return rows
 }
 
-// counts is what a stochastic case rests on, with intervals or without; a deterministic one has nothing to count.
-func counts(c *results.CaseSummary, intervals bool, cells ...matrix.CellID) string {
+// counts is what a stochastic case rests on; a deterministic one has nothing to count.
+func counts(c *results.CaseSummary, cells ...matrix.CellID) string {
 	var parts []string
 	for _, id := range cells {
 		if cell, ok := c.Cells[id]; ok && cell.Scored > 0 && !cell.Exact {
-			bounds := cell.Wilson95
-			if !intervals {
-				bounds = nil
+			part := string(id) + " " + ratio(cell.Pass, cell.Scored, false, cell.Wilson95)
+			if cell.Scored == 1 {
+				part += " of one trial"
 			}
-			parts = append(parts, string(id)+" "+ratio(cell.Pass, cell.Scored, false, bounds))
+			parts = append(parts, part)
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
-// noted is what has to be known of a case that passes: that it passes without any context, too, and its first finding.
-func noted(c *results.CaseSummary) string {
+// noted is what has to be known of a case that passes: that it passes without any context, too, and its other findings.
+func noted(c *results.CaseSummary) (note string, findings []string) {
 	const memory = "memory: "
-	var note, first string
-	more := 0
 	for _, finding := range c.Findings {
 		closed, judged := c.Cells["D/"+matrix.ClosedBook]
-		switch {
-		case judged && closed.Scored > 0 && strings.HasPrefix(finding, memory):
-			note = fmt.Sprintf("also without any context (closed-book %d/%d)", closed.Pass, closed.Scored)
-			if bounds := interval(closed.Wilson95); !closed.Exact && bounds != "" {
-				note = fmt.Sprintf("also without any context (closed-book %d/%d, %s)", closed.Pass, closed.Scored, strings.Trim(bounds, "()"))
-			}
-		case first == "":
-			first = finding
-		default:
-			more++
+		if !judged || closed.Scored == 0 || !strings.HasPrefix(finding, memory) {
+			findings = append(findings, finding)
+			continue
+		}
+		note = fmt.Sprintf("also without any context (closed-book %d/%d)", closed.Pass, closed.Scored)
+		if bounds := interval(closed.Wilson95); !closed.Exact && bounds != "" {
+			note = fmt.Sprintf("also without any context (closed-book %d/%d, %s)", closed.Pass, closed.Scored, strings.Trim(bounds, "()"))
 		}
 	}
-	if more > 0 {
-		first += fmt.Sprintf(" (and %s)", counted(more, "more finding", "more findings"))
-	}
-	return joined(note, first)
+	return note, findings
 }
 
 // joined puts two parts of a text together, of which any may be missing.

@@ -289,3 +289,71 @@ func TestFullTextsAreSafe(t *testing.T) {
 		t.Errorf("%d bytes: an answer of 10 MiB is to be cut", b.Len())
 	}
 }
+
+// Checks that are unknown for one reason take one line, and so do those that hardly any store can answer; each is named once.
+func TestUnknownChecksAreFolded(t *testing.T) {
+	t.Parallel()
+	unknown := func(name, why string) verdict.Check {
+		return verdict.Check{Name: name, Result: matrix.Unknown, Evidence: why}
+	}
+	for _, test := range []struct {
+		name   string
+		checks []verdict.Check
+		full   bool
+		want   string
+	}{
+		{
+			name:   "one reason",
+			checks: []verdict.Check{unknown("corpus_hit", "no store"), {Name: "gold_in_prompt", Result: matrix.No, Evidence: "no store"}, unknown("fresh", "no time"), unknown("index_stable", "no store")},
+			want:   "corpus_hit, index_stable: unknown, no store\ngold_in_prompt: no, no store\nfresh: unknown, no time\n",
+		},
+		{
+			name:   "what is hardly ever declared",
+			checks: []verdict.Check{unknown("revision_match", "no revision"), unknown("body_hash_match", "no text"), unknown("corpus_hit", "no store"), {Name: "index_stable", Result: matrix.Yes}},
+			want:   "corpus_hit: unknown, no store\nunknown: revision_match, body_hash_match; --full says why\nyes: index_stable\n",
+		},
+		{
+			name:   "in full",
+			checks: []verdict.Check{unknown("revision_match", "no revision"), unknown("body_hash_match", "no text")},
+			full:   true,
+			want:   "revision_match: unknown, no revision\nbody_hash_match: unknown, no text\n",
+		},
+	} {
+		b := longHaul()
+		b.Evaluation.Checks = test.checks
+		var out bytes.Buffer
+		if err := Explain(&out, b, Options{Full: test.full}); err != nil {
+			t.Fatal(err)
+		}
+		_, got, _ := strings.Cut(out.String(), "  checks         ")
+		got, _, _ = strings.Cut(got, "  findings ")
+		if got = strings.ReplaceAll(got, "\n                 ", "\n"); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// What an invariant row that fails like its base means is said, and only where there is one.
+func TestInvariantIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		cell verdict.CellResult
+		want bool
+	}{
+		{verdict.CellResult{Expect: matrix.ExpectInvariant, Held: matrix.Yes, Scored: 5}, true},
+		{verdict.CellResult{Expect: matrix.ExpectInvariant, Held: matrix.Yes, Scored: 5, Pass: 5}, false},
+		{verdict.CellResult{Expect: matrix.ExpectInvariant, Held: matrix.No, Scored: 5}, false},
+		{verdict.CellResult{Expect: matrix.ExpectAbstains, Held: matrix.Yes, Scored: 5}, false},
+	} {
+		b := longHaul()
+		test.cell.Cell, test.cell.Planned = "D/irrelevant", 5
+		b.Evaluation.Cells = append(b.Evaluation.Cells, test.cell)
+		var out bytes.Buffer
+		if err := Explain(&out, b, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), "\n  invariant ✓ answers as its base does, be that right or wrong\n"); got != test.want {
+			t.Errorf("%+v: said %v: %s", test.cell, got, out.String())
+		}
+	}
+}

@@ -1,8 +1,13 @@
 package report
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
 )
 
 // Every text of the table begins in one column, and no text is cut for want of what it can do without.
@@ -13,7 +18,7 @@ func TestRunAlignsTheTable(t *testing.T) {
 	s.Cases[4].Summary = "gold c08: packed at position 2; passes alone and when first"
 	s.Cases[6].Findings = []string{"noted"}
 	s.Cases[7].Findings = []string{"noted without a label"}
-	texts := []string{"gold c15", "gold c08: in", "gold c08: rank", "gold c11", "gold c08: packed", "no gold", "noted\n"}
+	texts := []string{"gold c15", "gold c08: in", "gold c08: rank", "gold c11", "gold c08: packed", "no gold", "note: noted\n"}
 	for width, needs := range map[int]bool{90: false, 100: true, 110: true, 140: true} {
 		p := newPage(Options{Width: width}, runLabels)
 		p.cases(s, false)
@@ -32,7 +37,7 @@ func TestRunAlignsTheTable(t *testing.T) {
 				}
 			}
 		}
-		if at < 0 || !strings.Contains(got, "✓ per-diem-dinner  noted without a label\n") {
+		if at < 0 || !strings.Contains(got, "✓ per-diem-dinner  note: noted without a label\n") {
 			t.Errorf("width %d: got %s", width, got)
 		}
 		if strings.Contains(got, "(needs 71)\n") != needs {
@@ -44,6 +49,32 @@ func TestRunAlignsTheTable(t *testing.T) {
 		for line := range strings.Lines(got) {
 			if columns(line) > width+1 { // with its line end
 				t.Errorf("width %d: %q", width, line)
+			}
+		}
+	}
+}
+
+// No rate of a stochastic generator stands in a row without its interval, however narrow the page; a single trial is said to be one.
+func TestRatesHaveIntervals(t *testing.T) {
+	t.Parallel()
+	bare := regexp.MustCompile(`\b[AB] \d+/\d+(?: [^(]|[,;]|$)`)
+	for _, n := range []int{1, 5} {
+		for _, width := range []int{60, 80, 100, 140} {
+			s := noisy()
+			for i := range s.Cases {
+				s.Cases[i].Cells = map[matrix.CellID]results.CellSummary{
+					"A": {Trials: n, Scored: n, Wilson95: verdict.Wilson95(0, n)},
+					"B": {Trials: n, Scored: n, Pass: n, Wilson95: verdict.Wilson95(n, n)},
+				}
+			}
+			p := newPage(Options{Width: width}, runLabels)
+			p.cases(s, false)
+			got := p.b.String()
+			if rate := bare.FindString(got); rate != "" {
+				t.Errorf("width %d: %q: %s", width, rate, got)
+			}
+			if strings.Contains(got, "of one trial") != (n == 1) {
+				t.Errorf("width %d, %d trials: %s", width, n, got)
 			}
 		}
 	}

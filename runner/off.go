@@ -1,0 +1,102 @@
+package runner
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// Beginnings of the reasons why a backend is not asked any more.
+const (
+	keyRefused = "the key was refused"
+	notThere   = "what was asked for is not there"
+	unreached  = "no call ever reached it"
+)
+
+// off remembers that a backend can answer no call of the run: it refused the key, after which some providers close an account
+// that goes on asking, or nothing has ever come back from it, and it does not know the model or cannot be reached. It is safe for
+// concurrent use.
+type off struct {
+	who     string // "generator", "judge"
+	service bool   // the user's own, whose 404 may be about the question
+	heard   atomic.Bool
+	says    atomic.Pointer[offReason]
+}
+
+type offReason struct {
+	reason string
+	err    *adapters.Error
+}
+
+// reason says why a call is not made, "" where it may be.
+func (o *off) reason() string {
+	if says := o.now(); says != nil {
+		return says.reason + ": " + says.err.Err.Error()
+	}
+	return ""
+}
+
+// now takes an answer that came after all for what it shows: that the backend is there.
+func (o *off) now() *offReason {
+	if o == nil {
+		return nil
+	}
+	says := o.says.Load()
+	if says == nil || says.reason != keyRefused && o.heard.Load() {
+		return nil
+	}
+	return says
+}
+
+// refuse is the error of a call that is not made, nil where it may be.
+func (o *off) refuse() error {
+	if says := o.now(); says != nil {
+		return says.err
+	}
+	return nil
+}
+
+// failed records a failed trial, or why it was not made where the backend went off while it waited for its turn.
+func (o *off) failed(t *matrix.Trial, failure error) {
+	if reason := o.reason(); reason != "" && t.Attempts == 0 {
+		t.Status, t.Reason = matrix.StatusNotRun, reason
+		return
+	}
+	t.Status, t.Error = matrix.StatusError, callError(failure)
+}
+
+// saw looks at a try that has ended.
+func (o *off) saw(a adapters.Attempt) {
+	var err *adapters.Error
+	if !errors.As(a.Err, &err) {
+		o.heard.Store(true)
+		return
+	}
+	switch {
+	case err.Kind == adapters.KindUnauthorised:
+		o.says.CompareAndSwap(nil, &offReason{keyRefused, err})
+	case err.Kind == adapters.KindCanceled, a.Again && err.Unsent:
+	case err.Unsent:
+		o.says.CompareAndSwap(nil, &offReason{unreached, err})
+	case err.Kind == adapters.KindNotFound && !o.service:
+		o.says.CompareAndSwap(nil, &offReason{notThere, err})
+	case err.Kind != adapters.KindTimeout: // after which nothing came
+		o.heard.Store(true)
+	}
+}
+
+// offs are those of the opened backends.
+type offs map[*matrix.Backend]*off
+
+// warnings say once for each backend that it was given up. The messages name the setting.
+func (o offs) warnings(e *matrix.Experiment) (out []string) {
+	b := e.Backends
+	for _, backend := range []*matrix.Backend{b.Pipeline, b.Generator, b.Embedder, b.Reranker, b.Judge} {
+		if off := o[backend]; off != nil && off.reason() != "" {
+			out = append(out, "the "+off.who+" was not asked any more, since "+off.reason()+"; when that is put right, run the same again")
+		}
+	}
+	return out
+}
