@@ -12,6 +12,10 @@ import (
 // DefaultMaxWait is the longest wait between two tries of one call where a [Policy] names none.
 const DefaultMaxWait = 30 * time.Second
 
+// NoWait is how long a provider may ask to wait so that another try is made, after the longest wait there is: where it asks for more, a
+// limit of the day or the account is used up.
+const NoWait = time.Hour
+
 // Policy says how calls to one backend are made. Its parts wrap a call in this order, outermost first: redact, retry, budget,
 // pace, concurrency limit, timeout. The zero Policy adds nothing. Backends that share a limit share its value.
 type Policy struct {
@@ -282,6 +286,9 @@ func (c *caller) next(ctx context.Context, number int, waits backoff.BackOff, er
 	wait = waits.NextBackOff()
 	var known *Error
 	if errors.As(err, &known) {
+		if known.RetryAfter > NoWait {
+			return 0, false
+		}
 		wait = max(wait, known.RetryAfter)
 	}
 	wait = min(wait, c.longestWait())

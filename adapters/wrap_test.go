@@ -116,6 +116,7 @@ func TestRetries(t *testing.T) {
 		{"retry-after is honoured", []error{failure(adapters.KindRateLimited, 7*second)}, adapters.Policy{Retries: 1}, "", 2, 7 * second, false},
 		{"retry-after is clamped", []error{failure(adapters.KindRateLimited, time.Hour)}, adapters.Policy{Retries: 1, MaxWait: 2 * second}, "", 2, 2 * second, false},
 		{"retry-after is clamped by default", []error{failure(adapters.KindRateLimited, time.Hour)}, adapters.Policy{Retries: 1}, "", 2, adapters.DefaultMaxWait, false},
+		{"a retry-after of another day", []error{failure(adapters.KindRateLimited, 2*time.Hour)}, adapters.Policy{Retries: 1}, adapters.KindRateLimited, 1, 0, false},
 		{"a shorter retry-after", []error{failure(adapters.KindRateLimited, time.Millisecond)}, adapters.Policy{Retries: 1}, "", 2, first, true},
 		{"no retries", []error{failure(adapters.KindTransient, 0)}, adapters.Policy{}, adapters.KindTransient, 1, 0, false},
 		{"permanent", []error{failure(adapters.KindPermanent, 0)}, adapters.Policy{Retries: 2}, adapters.KindPermanent, 1, 0, false},

@@ -188,6 +188,7 @@ func TestOff(t *testing.T) {
 		{name: "the key is refused later", err: fails(adapters.KindUnauthorised, false), answered: 2, calls: 3, reason: "the key was refused: "},
 		{name: "an unknown model", err: fails(adapters.KindNotFound, false), calls: 1, reason: "what was asked for is not there: "},
 		{name: "an unknown model after an answer", err: fails(adapters.KindNotFound, false), answered: 1, calls: generations},
+		{name: "a limit of the day", err: &adapters.Error{Adapter: "embedded", Op: "generate", Kind: adapters.KindRateLimited, RetryAfter: 5 * time.Hour, Err: errors.New("see backends.generator.setting")}, answered: 2, calls: 3, reason: "it asks to wait for longer than an hour: "},
 		{name: "nobody listens", err: fails(adapters.KindTransient, true), calls: 2, reason: "no call ever reached it: "},
 		{name: "no such host", err: fails(adapters.KindInvalid, true), calls: 1, reason: "no call ever reached it: "},
 		{name: "nobody listens any more", err: fails(adapters.KindTransient, true), answered: 1, calls: 1 + 2*(generations-1)},

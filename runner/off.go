@@ -13,11 +13,12 @@ const (
 	keyRefused = "the key was refused"
 	notThere   = "what was asked for is not there"
 	unreached  = "no call ever reached it"
+	usedUp     = "it asks to wait for longer than an hour"
 )
 
 // off remembers that a backend can answer no call of the run: it refused the key, after which some providers close an account
-// that goes on asking, or nothing has ever come back from it, and it does not know the model or cannot be reached. It is safe for
-// concurrent use.
+// that goes on asking; a limit is used up for longer than a run lasts; or nothing has ever come back from it, and it does not know the
+// model or cannot be reached. It is safe for concurrent use.
 type off struct {
 	who     string // "generator", "judge"
 	service bool   // the user's own, whose 404 may be about the question
@@ -44,7 +45,7 @@ func (o *off) now() *offReason {
 		return nil
 	}
 	says := o.says.Load()
-	if says == nil || says.reason != keyRefused && o.heard.Load() {
+	if says == nil || (says.reason == unreached || says.reason == notThere) && o.heard.Load() {
 		return nil
 	}
 	return says
@@ -77,6 +78,8 @@ func (o *off) saw(a adapters.Attempt) {
 	switch {
 	case err.Kind == adapters.KindUnauthorised:
 		o.says.CompareAndSwap(nil, &offReason{keyRefused, err})
+	case err.Kind == adapters.KindRateLimited && err.RetryAfter > adapters.NoWait:
+		o.says.CompareAndSwap(nil, &offReason{usedUp, err})
 	case err.Kind == adapters.KindCanceled, a.Again && err.Unsent:
 	case err.Unsent:
 		o.says.CompareAndSwap(nil, &offReason{unreached, err})

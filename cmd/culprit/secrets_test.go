@@ -106,7 +106,7 @@ func startGossip(t *testing.T, role, fault string) *gossip {
 				fmt.Fprintf(w, "<!DOCTYPE html><title>%s</title><body>%s", said, said)
 				return
 			case "redirect":
-				w.Header().Set("Location", "http://user:"+url.QueryEscape(said)+"@other.invalid/"+strings.Fields(said)[1])
+				w.Header().Set("Location", "http://user:"+url.QueryEscape(said)+"@other.invalid/"+url.PathEscape(said))
 				w.WriteHeader(http.StatusTemporaryRedirect)
 				fmt.Fprint(w, said)
 				return

@@ -162,18 +162,24 @@ func truncatedByServer(x *facts) finding {
 	return no
 }
 
-// countsAlike reports whether the server gives one number for all prompts, of which no two need be of one length: then it does not count.
+// countsAlike reports whether the server gives one number for all prompts, the shortest of which is not as long: then it does not count.
+// A number that all of them reach may be where it cuts them.
 func (x *facts) countsAlike() bool {
-	first, seen := 0, 0
+	least, same, seen := 0, 0, 0
 	for _, c := range x.cells {
-		if r, _, ok := tokens(c); ok {
-			if seen++; seen > 1 && r != first {
-				return false
-			}
-			first = r
+		r, local, ok := tokens(c)
+		switch {
+		case !ok:
+			continue
+		case seen == 0:
+			least, same = local, r
+		case r != same:
+			return false
 		}
+		least = min(least, local)
+		seen++
 	}
-	return seen > 1
+	return seen > 1 && same > least
 }
 
 // passesInOrder names a cell that passes with A's items in another order, "" where none does.
