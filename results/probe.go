@@ -25,7 +25,7 @@ type Probe struct {
 	Search   string                `json:"search"`            // mode
 	K        int                   `json:"k"`
 	Rewrites bool                  `json:"rewrites,omitempty"` // the generator wrote what is searched for
-	Notes    []string              `json:"notes,omitempty"` // what the store says that bears on all of this
+	Notes    []string              `json:"notes,omitempty"`    // what the store says that bears on all of this
 	Scan     matrix.ScanFacts      `json:"scan"`
 	ScanMS   int64                 `json:"scan_ms"`
 	Fresh    *matrix.FreshFacts    `json:"fresh,omitempty"`
