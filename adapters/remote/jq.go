@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/metrics"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
@@ -18,7 +21,23 @@ import (
 type program struct {
 	name string // of the setting
 	code *gojq.Code
+	time time.Duration // the most of one run
+	heap uint64        // the most bytes that the process may grow by in one, apart from what its input takes
+	size int           // the most bytes of what one gives
 }
+
+// Bounds of a mapping, which takes milliseconds and little more than what it maps.
+const (
+	mappingTime = 10 * time.Second
+	mappingHeap = 256 << 20
+	deepest     = 10_000 // as encoding/json reads
+)
+
+var (
+	errMappingTime = errors.New("it does not end")
+	errMappingHeap = errors.New("it takes too much memory")
+	errMappingSize = errors.New("what it gives is too long, or nested too deep")
+)
 
 // compile reads an expression. It sees its input alone: no environment, no files, no modules.
 func compile(name, expression string) (*program, error) {
@@ -33,7 +52,7 @@ func compile(name, expression string) (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%smap.%s: %w", setting, name, err)
 	}
-	return &program{name, code}, nil
+	return &program{name, code, mappingTime, mappingHeap, answerLimit}, nil
 }
 
 // misread says where an expression cannot be read, and what it lacks.
@@ -95,7 +114,8 @@ func unclosed(expression string) (open rune, line int) {
 	return stack[len(stack)-1].bracket, stack[len(stack)-1].line
 }
 
-// run maps one JSON document to one other. The context bounds it.
+// run maps one JSON document to one other. It has a time of its own: what was bought is mapped even where the call's deadline passes
+// meanwhile. Only who gives up ends it.
 func (p *program) run(ctx context.Context, data []byte) ([]byte, error) {
 	if p == nil {
 		return data, nil
@@ -106,16 +126,93 @@ func (p *program) run(ctx context.Context, data []byte) ([]byte, error) {
 	if err := dec.Decode(&in); err != nil {
 		return nil, err
 	}
-	iter := p.code.RunWithContext(ctx, in)
+	bounded, done := p.bound(ctx, len(data))
+	defer done()
+	iter := p.code.RunWithContext(bounded, in)
 	first, ok := iter.Next()
 	if !ok {
 		return nil, fmt.Errorf("%smap.%s gives nothing", setting, p.name)
 	}
 	if err, failed := first.(error); failed {
+		if bounded.Err() != nil {
+			err = context.Cause(bounded)
+		}
 		return nil, fmt.Errorf("%smap.%s: %w", setting, p.name, err)
 	}
 	if _, more := iter.Next(); more {
 		return nil, fmt.Errorf("%smap.%s gives more than one value: write one object", setting, p.name)
 	}
+	if fits(first, p.size, deepest) < 0 {
+		return nil, fmt.Errorf("%smap.%s: %w: more than %d MB, or %d levels", setting, p.name, errMappingSize, p.size>>20, deepest)
+	}
 	return gojq.Marshal(first)
+}
+
+// bound returns a context that ends with the time or the memory of a run, since jq knows no bounds. It is looked at between its steps.
+func (p *program) bound(ctx context.Context, input int) (bounded context.Context, done func()) {
+	const (
+		every   = 5 * time.Millisecond
+		decoded = 32 // times the length of a JSON document
+	)
+	// What lies in the heap holds garbage, and what the collector last found alive does not: memory that was there before, or
+	// that it only has not looked at yet, is not held against the run.
+	most := heap("/memory/classes/heap/objects:bytes") + p.heap + decoded*uint64(input)
+	bounded, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			end(context.Cause(ctx))
+		}
+	})
+	over := time.AfterFunc(p.time, func() { end(fmt.Errorf("%w in %s", errMappingTime, p.time)) })
+	var watched sync.WaitGroup
+	watched.Go(func() {
+		for tick := time.NewTicker(every); ; {
+			select {
+			case <-bounded.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+				if heap("/gc/heap/live:bytes") > most {
+					end(fmt.Errorf("%w: more than %d MB", errMappingHeap, p.heap>>20))
+				}
+			}
+		}
+	})
+	return bounded, func() {
+		stop()
+		over.Stop()
+		end(nil)
+		watched.Wait()
+	}
+}
+
+func heap(metric string) uint64 {
+	sample := []metrics.Sample{{Name: metric}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// fits returns what is left of a number of bytes behind a value as JSON, at least; less than 0 where it does not fit, or is nested deeper
+// than any JSON that is read. A value may hold another many times, and be short in memory.
+func fits(value any, left, deep int) int {
+	if deep < 0 {
+		return -1
+	}
+	switch v := value.(type) {
+	case string:
+		left -= len(v)
+	case []any:
+		for _, item := range v {
+			if left = fits(item, left-1, deep-1); left < 0 {
+				break
+			}
+		}
+	case map[string]any:
+		for key, item := range v {
+			if left = fits(item, left-len(key), deep-1); left < 0 {
+				break
+			}
+		}
+	}
+	return left - 1
 }

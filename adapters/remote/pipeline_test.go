@@ -158,6 +158,22 @@ func TestSeveralSearches(t *testing.T) {
 	}
 }
 
+// breaksOff answers with a status line, the length where there is one, and less than that.
+func breaksOff(length int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		head := "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+		if length >= 0 {
+			head += fmt.Sprintf("Content-Length: %d\r\n", length)
+		}
+		_, _ = io.WriteString(conn, head+"\r\n"+body)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -174,14 +190,19 @@ func TestFaults(t *testing.T) {
 		{name: "an error of its own", at: says(500, "<html>trace</html>"), kind: adapters.KindTransient, says: "500"},
 		{name: "an error in a success", at: says(200, `{"error":{"message":"index is loading"}}`), kind: adapters.KindTransient, says: "index is loading"},
 		{name: "a login page", at: says(200, "<html>Sign in</html>"), kind: adapters.KindPermanent, says: "Sign in"},
-		{name: "JSON that breaks off", at: says(200, `{"answer":"a`), kind: adapters.KindTransient, says: "cut off"},
+		{name: "JSON that ends early in a whole body", at: says(200, `{"answer":"a`), kind: adapters.KindPermanent, says: "no JSON: at byte 12 of 12"},
+		{name: "JSON of Python's NaN", at: says(200, `{"score":NaN}`), kind: adapters.KindPermanent, says: "no JSON: at byte 10 of 13"},
+		{name: "two values", at: says(200, `{"a":1}{"a":1}`), kind: adapters.KindPermanent, says: "no JSON: at byte 8 of 14"},
+		{name: "JSON nested too deep", at: says(200, strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)), kind: adapters.KindPermanent, says: "no JSON: at byte 10001 of 40000"},
+		{name: "JSON that breaks off within its length", at: breaksOff(100, `{"answer":"a`), kind: adapters.KindTransient, says: "broke off"},
+		{name: "JSON that breaks off where no length is told", at: breaksOff(-1, `{"answer":"a`), kind: adapters.KindTransient, says: "cut off"},
 		{name: "nothing", at: says(200, ""), kind: adapters.KindTransient, says: "an empty body came"},
 		{name: "no answer", at: says(200, `{"result":"a"}`), kind: adapters.KindPermanent, says: "map.response"},
 		{name: "another type", at: says(200, `{"answer":["a"]}`), kind: adapters.KindPermanent, says: "answer"},
 		{name: "another request's trace", at: says(200, `{"request_id":"r2","answer":"a"}`), kind: adapters.KindPermanent, says: `"r2", and "r1" was asked`},
-		{name: "a mapping that gives nothing", at: says(200, `{}`), more: `, "map": {"response": "empty"}`, kind: adapters.KindPermanent, says: "gives nothing"},
-		{name: "a mapping that gives two", at: says(200, `{}`), more: `, "map": {"response": "1, 2"}`, kind: adapters.KindPermanent, says: "more than one"},
-		{name: "a mapping that fails", at: says(200, `{"a":"x"}`), more: `, "map": {"response": ".a + 1"}`, kind: adapters.KindPermanent, says: "map.response"},
+		{name: "a mapping that gives nothing", at: says(200, `{}`), more: `, "map": {"response": "empty"}`, kind: adapters.KindInvalid, says: "gives nothing"},
+		{name: "a mapping that gives two", at: says(200, `{}`), more: `, "map": {"response": "1, 2"}`, kind: adapters.KindInvalid, says: "more than one"},
+		{name: "a mapping that fails", at: says(200, `{"a":"x"}`), more: `, "map": {"response": ".a + 1"}`, kind: adapters.KindInvalid, says: "map.response"},
 		{name: "a mapping of a key that no trace has", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .a, packd: []}"}`, kind: adapters.KindInvalid, says: `map.response gives "packd", which a trace does not have: did you mean "packed"?`},
 		{name: "a mapping of a key that is near none", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .a, sources: []}"}`, kind: adapters.KindInvalid, says: `map.response gives "sources", which a trace does not have`},
 		{name: "a mapping of no answer", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .b}"}`, kind: adapters.KindInvalid, says: "the trace holds no answer: see backends.service.map.response"},
@@ -241,21 +262,16 @@ func TestKeyInATrace(t *testing.T) {
 	}
 }
 
-func TestHungServiceAndEndlessMapping(t *testing.T) {
+func TestHungServiceAndClose(t *testing.T) {
 	t.Parallel()
-	for name, p := range map[string]adapters.Pipeline{
-		"hung": open(t, func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the caller has gone
-			<-r.Context().Done()
-		}, ""),
-		"endless": open(t, says(200, `{}`), `, "map": {"response": "def f: f; f"}`),
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		_, err := p.Ask(ctx, question)
-		cancel()
-		if adapters.KindOf(err) != adapters.KindTimeout {
-			t.Errorf("%s: %v, want a timeout", name, err)
-		}
+	hung := open(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the caller has gone
+		<-r.Context().Done()
+	}, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := hung.Ask(ctx, question); adapters.KindOf(err) != adapters.KindTimeout {
+		t.Errorf("%v, want a timeout", err)
 	}
 	p := open(t, says(200, `{"answer":"a"}`), "")
 	if err := p.Close(); err != nil {
