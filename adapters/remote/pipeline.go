@@ -154,10 +154,21 @@ func (p *pipeline) Ask(ctx context.Context, req adapters.PipelineRequest) (adapt
 	if err != nil {
 		return adapters.Trace{}, err
 	}
+	var trace adapters.Trace
 	if p.tap != nil && req.Answer {
-		return p.tapped(ctx, op, req, info.Through != "")
+		trace, err = p.tapped(ctx, op, req, info.Through != "")
+	} else {
+		trace, err = p.ask(ctx, op, req)
 	}
-	return p.ask(ctx, op, req)
+	if err != nil {
+		return adapters.Trace{}, err
+	}
+	finish, failed := modelapi.Finish(trace.FinishReason)
+	if failed { // what it says then is often an apology
+		return adapters.Trace{}, p.Says(op, adapters.KindTransient, "the generation broke off: the finish reason is %q, beside the answer %q", p.Short(trace.FinishReason), p.Short(trace.Answer))
+	}
+	trace.FinishReason = finish
+	return trace, nil
 }
 
 // ask makes the request to the service itself.

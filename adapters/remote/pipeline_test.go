@@ -122,6 +122,24 @@ func TestTextsAlone(t *testing.T) {
 	}
 }
 
+// Each server has its own words for why an answer ends.
+func TestFinishReasons(t *testing.T) {
+	t.Parallel()
+	for told, want := range map[string]string{
+		"stop": adapters.FinishStop, "end_turn": adapters.FinishStop, "MAX_TOKENS": adapters.FinishLength, "max_tokens": adapters.FinishLength,
+		"CONTENT_FILTER": adapters.FinishContentFilter, "": "", "of its own": "of its own",
+		"error": "failed", "MALFORMED_FUNCTION_CALL": "failed", "insufficient_system_resource": "failed",
+	} {
+		got, err := open(t, says(200, fmt.Sprintf(`{"answer":"Sorry, that went wrong.","finish_reason":%q}`, told)), "").Ask(t.Context(), question)
+		switch {
+		case want == "failed" && (adapters.KindOf(err) != adapters.KindTransient || !strings.Contains(err.Error(), told) || !strings.Contains(err.Error(), "Sorry")):
+			t.Errorf("%q: %v, want an error that holds it", told, err)
+		case want != "failed" && (err != nil || got.FinishReason != want):
+			t.Errorf("%q: %q (%v), want %q", told, got.FinishReason, err, want)
+		}
+	}
+}
+
 func TestSeveralSearches(t *testing.T) {
 	t.Parallel()
 	one := adapters.TraceSearch{Query: "class", Filters: []adapters.Condition{{Field: "tenant", AnyOf: []string{"acme"}}}, Candidates: []adapters.TraceItem{{ID: "x"}, {ID: "y"}}}
