@@ -122,6 +122,26 @@ func TestTextsAlone(t *testing.T) {
 	}
 }
 
+// What is near a trace is one: the same item twice, an error that is none, and keys that differ by their case.
+func TestWhatIsNoFault(t *testing.T) {
+	t.Parallel()
+	for _, told := range []string{
+		`"error":null`, `"error":false`, `"error":""`, `"error":{}`, `"error":[]`, `"ANSWER":"y"`, `"Packed":[{"id":"p"}]`, `"ERROR":"late"`,
+		`"candidates":[{"id":"a","text":"t"},{"id":"a","text":"t"},{"id":"a"}]`, `"candidates":[{"id":"","source":"a"}]`,
+		`"candidates":[{"id":"a","ID":"b","TEXT":"u"}]`, `"retrievals":[{"candidates":[{"id":"a"}],"Candidates":[]}]`, `"prompt":[{"role":"user","content":"c","CONTENT":"d"}]`,
+	} {
+		got, err := open(t, says(200, `{"request_id":"r1","answer":"x",`+told+`}`), "").Ask(t.Context(), question)
+		switch {
+		case err != nil || got.Answer != "x" || got.Packed != nil:
+			t.Errorf("%s: answer %q, packed %v (%v)", told, got.Answer, got.Packed, err)
+		case strings.Contains(told, "andidates") && (len(got.Candidates) == 0 || got.Candidates[0].ID != "a"):
+			t.Errorf("%s: candidates %+v", told, got.Candidates)
+		case strings.Contains(told, "prompt") && got.Prompt[0].Text != "c":
+			t.Errorf("%s: prompt %+v", told, got.Prompt)
+		}
+	}
+}
+
 // Each server has its own words for why an answer ends.
 func TestFinishReasons(t *testing.T) {
 	t.Parallel()
@@ -226,6 +246,11 @@ func TestFaults(t *testing.T) {
 		{name: "a mapping of no answer", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .b}"}`, kind: adapters.KindInvalid, says: "the trace holds no answer: see backends.service.map.response"},
 		{name: "items as they are", at: says(200, `{"a":"x","s":[{"file":"f","body":"b"}]}`), more: `, "map": {"response": "{answer: .a, packed: .s}"}`, kind: adapters.KindInvalid, says: `packed[0] has none of id, source and text, of which one is needed: it has "body", "file"`},
 		{name: "items of a search as they are", at: says(200, `{"answer":"x","retrievals":[{"candidates":[{"id":"a"},{}]}]}`), kind: adapters.KindPermanent, says: `retrievals[0].candidates[1] has none of id, source and text, of which one is needed: it has no keys: adapt it by backends.service.map.response`},
+		{name: "an item that is null", at: says(200, `{"answer":"x","candidates":[{"id":"a"},null]}`), kind: adapters.KindPermanent, says: "candidates[1] has none of id, source and text"},
+		{name: "a search's item that is null", at: says(200, `{"answer":"x","retrievals":[{"candidates":[null]}]}`), kind: adapters.KindPermanent, says: "retrievals[0].candidates[0] has none of"},
+		{name: "an id that is empty", at: says(200, `{"answer":"x","packed":[{"id":"a","text":"t"},{"id":"","text":"u"}]}`), kind: adapters.KindPermanent, says: "packed[1] has an empty id"},
+		{name: "an empty id by a mapping", at: says(200, `{"a":"x","s":[{"t":"u"}]}`), more: `, "map": {"response": "{answer: .a, packed: [.s[] | {id: (.d // \"\"), text: .t}]}"}`, kind: adapters.KindInvalid, says: "packed[0] has an empty id"},
+		{name: "one id for two texts", at: says(200, `{"answer":"x","candidates":[{"id":"a","text":"t"},{"id":"b"},{"id":"a","text":"u"}]}`), kind: adapters.KindPermanent, says: `candidates[2] has the id "a" of candidates[0], and another text`},
 		{name: "items of another type", at: says(200, `{"answer":"x","packed":[7]}`), kind: adapters.KindPermanent, says: "a number"},
 		{name: "a connection that is cut", at: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, kind: adapters.KindTransient, says: "is the server up"},
 		{
