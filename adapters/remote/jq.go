@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/metrics"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -128,6 +128,9 @@ func (p *program) run(ctx context.Context, data []byte) ([]byte, error) {
 	}
 	bounded, done := p.bound(ctx, len(data))
 	defer done()
+	if err := context.Cause(bounded); err != nil {
+		return nil, err
+	}
 	iter := p.code.RunWithContext(bounded, in)
 	first, ok := iter.Next()
 	if !ok {
@@ -136,6 +139,9 @@ func (p *program) run(ctx context.Context, data []byte) ([]byte, error) {
 	if err, failed := first.(error); failed {
 		if bounded.Err() != nil {
 			err = context.Cause(bounded)
+		}
+		if errors.Is(err, errMappingHeap) {
+			err = fmt.Errorf("%w: more than %d MB", err, p.heap>>20)
 		}
 		return nil, fmt.Errorf("%smap.%s: %w", setting, p.name, err)
 	}
@@ -148,46 +154,62 @@ func (p *program) run(ctx context.Context, data []byte) ([]byte, error) {
 	return gojq.Marshal(first)
 }
 
-// bound returns a context that ends with the time or the memory of a run, since jq knows no bounds. It is looked at between its steps.
-func (p *program) bound(ctx context.Context, input int) (bounded context.Context, done func()) {
-	const (
-		every   = 5 * time.Millisecond
-		decoded = 32 // times the length of a JSON document
-	)
-	// What lies in the heap holds garbage, and what the collector last found alive does not: memory that was there before, or
-	// that it only has not looked at yet, is not held against the run.
-	most := heap("/memory/classes/heap/objects:bytes") + p.heap + decoded*uint64(input)
-	bounded, end := context.WithCancelCause(context.WithoutCancel(ctx))
+// turn is held by the run that is bounded: what the heap grows by in several at once could not be told apart.
+var turn = make(chan struct{}, 1)
+
+// bounds is a context that ends with the time or the memory of a run, since jq knows no bounds. It looks at the memory in Done, which the
+// run asks between its steps, so that no step follows one that took too much.
+type bounds struct {
+	context.Context
+	end    context.CancelCauseFunc
+	heap   uint64 // the most that may be in use
+	looked time.Time
+}
+
+// bound returns a context for one run; done ends it.
+func (p *program) bound(ctx context.Context, input int) (_ *bounds, done func()) {
+	const decoded = 32 // times the length of a JSON document
+	b := &bounds{}
+	b.Context, b.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.Canceled) {
-			end(context.Cause(ctx))
+			b.end(context.Cause(ctx))
 		}
 	})
-	over := time.AfterFunc(p.time, func() { end(fmt.Errorf("%w in %s", errMappingTime, p.time)) })
-	var watched sync.WaitGroup
-	watched.Go(func() {
-		for tick := time.NewTicker(every); ; {
-			select {
-			case <-bounded.Done():
-				tick.Stop()
-				return
-			case <-tick.C:
-				if heap("/gc/heap/live:bytes") > most {
-					end(fmt.Errorf("%w: more than %d MB", errMappingHeap, p.heap>>20))
-				}
-			}
-		}
-	})
-	return bounded, func() {
+	select {
+	case turn <- struct{}{}:
+	case <-b.Context.Done():
+		return b, func() { stop() }
+	}
+	b.heap = inUse() + p.heap + decoded*uint64(input)
+	over := time.AfterFunc(p.time, func() { b.end(fmt.Errorf("%w in %s", errMappingTime, p.time)) })
+	return b, func() {
 		stop()
 		over.Stop()
-		end(nil)
-		watched.Wait()
+		if b.end(nil); errors.Is(context.Cause(b.Context), errMappingHeap) {
+			runtime.GC() // else what it leaves would count as having been there before the next run
+		}
+		<-turn
 	}
 }
 
-func heap(metric string) uint64 {
-	sample := []metrics.Sample{{Name: metric}}
+func (b *bounds) Done() <-chan struct{} {
+	const every = time.Millisecond
+	if time.Since(b.looked) >= every {
+		if inUse() > b.heap {
+			runtime.GC() // garbage is not held against the run
+		}
+		if inUse() > b.heap {
+			b.end(errMappingHeap)
+		}
+		b.looked = time.Now()
+	}
+	return b.Context.Done()
+}
+
+// inUse returns the bytes of the heap that are in use, with what the collector has not freed yet.
+func inUse() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
