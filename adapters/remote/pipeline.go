@@ -229,6 +229,9 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 	if p.response != nil {
 		t.Notes = append(t.Notes, untold(mapped)...)
 	}
+	if req.Context == nil && foreign(&t) {
+		t.Notes = append(t.Notes, "the service packs items that are not among the candidates that it tells: their ids are others, or its trace contradicts itself")
+	}
 	if w.RequestID == "" {
 		t.Notes = append(t.Notes, "the service does not repeat the request id, so that its trace is taken on trust")
 	}

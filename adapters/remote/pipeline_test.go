@@ -127,7 +127,7 @@ func TestWhatIsNoFault(t *testing.T) {
 	t.Parallel()
 	for _, told := range []string{
 		`"error":null`, `"error":false`, `"error":""`, `"error":{}`, `"error":[]`, `"ANSWER":"y"`, `"Packed":[{"id":"p"}]`, `"ERROR":"late"`,
-		`"candidates":[{"id":"a","text":"t"},{"id":"a","text":"t"},{"id":"a"}]`, `"candidates":[{"id":"","source":"a"}]`,
+		`"candidates":[{"id":"a","text":"t"},{"id":"a","text":"t"},{"id":"a"}]`, `"candidates":[{"source":"a"}]`,
 		`"candidates":[{"id":"a","ID":"b","TEXT":"u"}]`, `"retrievals":[{"candidates":[{"id":"a"}],"Candidates":[]}]`, `"prompt":[{"role":"user","content":"c","CONTENT":"d"}]`,
 	} {
 		got, err := open(t, says(200, `{"request_id":"r1","answer":"x",`+told+`}`), "").Ask(t.Context(), question)
@@ -138,6 +138,33 @@ func TestWhatIsNoFault(t *testing.T) {
 			t.Errorf("%s: candidates %+v", told, got.Candidates)
 		case strings.Contains(told, "prompt") && got.Prompt[0].Text != "c":
 			t.Errorf("%s: prompt %+v", told, got.Prompt)
+		}
+	}
+}
+
+// What is packed comes of the candidates, where those are told: what does not is noted, and no error.
+func TestForeignItems(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		told, context string
+		noted         bool
+	}{
+		{told: `"candidates":[{"id":"a","text":"t"}],"packed":[{"id":"b"}]`, noted: true},
+		{told: `"candidates":[],"packed":[{"id":"b","text":"t"}]`, noted: true},
+		{told: `"candidates":[{"id":"a","text":"t"}],"packed":[{"id":"b","text":"t"}]`},
+		{told: `"candidates":[{"id":"a","source":"s"}],"packed":[{"id":"b","source":"s"}]`},
+		{told: `"candidates":[{"id":"a"}],"reranked":[{"id":"b"}],"packed":[{"id":"b"}]`},
+		{told: `"packed":[{"id":"b"}]`},
+		{told: `"candidates":[{"id":"a"}],"packed":[{"id":"b"}]`, context: "b"},
+	} {
+		ask := question
+		if tt.context != "" {
+			ask.Context = []adapters.ContextItem{{ID: tt.context, Text: "t"}}
+		}
+		p := open(t, says(200, `{"request_id":"r1","answer":"x",`+tt.told+`}`), `, "capabilities": {"context": true}`)
+		got, err := p.Ask(t.Context(), ask)
+		if noted := strings.Contains(strings.Join(got.Notes, "\n"), "not among the candidates"); err != nil || noted != tt.noted {
+			t.Errorf("%s: notes %q (%v)", tt.told, got.Notes, err)
 		}
 	}
 }
@@ -250,6 +277,7 @@ func TestFaults(t *testing.T) {
 		{name: "a search's item that is null", at: says(200, `{"answer":"x","retrievals":[{"candidates":[null]}]}`), kind: adapters.KindPermanent, says: "retrievals[0].candidates[0] has none of"},
 		{name: "an id that is empty", at: says(200, `{"answer":"x","packed":[{"id":"a","text":"t"},{"id":"","text":"u"}]}`), kind: adapters.KindPermanent, says: "packed[1] has an empty id"},
 		{name: "an empty id by a mapping", at: says(200, `{"a":"x","s":[{"t":"u"}]}`), more: `, "map": {"response": "{answer: .a, packed: [.s[] | {id: (.d // \"\"), text: .t}]}"}`, kind: adapters.KindInvalid, says: "packed[0] has an empty id"},
+		{name: "an empty id beside a source", at: says(200, `{"answer":"x","candidates":[{"id":"","source":"a"}]}`), kind: adapters.KindPermanent, says: "candidates[0] has an empty id"},
 		{name: "one id for two texts", at: says(200, `{"answer":"x","candidates":[{"id":"a","text":"t"},{"id":"b"},{"id":"a","text":"u"}]}`), kind: adapters.KindPermanent, says: `candidates[2] has the id "a" of candidates[0], and another text`},
 		{name: "items of another type", at: says(200, `{"answer":"x","packed":[7]}`), kind: adapters.KindPermanent, says: "a number"},
 		{name: "a connection that is cut", at: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, kind: adapters.KindTransient, says: "is the server up"},

@@ -145,8 +145,8 @@ func (i *wireItem) UnmarshalJSON(data []byte) error {
 	}
 	type plain wireItem
 	all, err := exactly(data, (*plain)(i))
+	i.unnamed = string(all["id"]) == `""`
 	if err == nil && i.ID == "" && i.Source == "" {
-		i.unnamed = string(all["id"]) == `""`
 		i.keys = slices.Sorted(maps.Keys(all))
 	}
 	return err
@@ -231,7 +231,7 @@ func (w *wireTrace) nameless() error {
 		for n, i := range *lists[key] {
 			before, known := first[i.ID]
 			switch {
-			case i.ID == "" && i.unnamed:
+			case i.unnamed:
 				return fmt.Errorf("%s[%d] has an empty id: leave it out where an item has none", key, n)
 			case known && i.differs(&(*lists[key])[before]):
 				return fmt.Errorf("%s[%d] has the id %q of %s[%d], and another text: an id names one text, such as that of a chunk", key, n, i.ID, key, before)
@@ -369,6 +369,32 @@ func (w *wireTrace) trace() adapters.Trace {
 		}
 	}
 	return t
+}
+
+// foreign reports whether a trace that tells of the retrieval packs what is not of it, by id, source and text.
+func foreign(t *adapters.Trace) bool {
+	found := map[string]bool{}
+	keys := func(i adapters.TraceItem) []string {
+		var out []string
+		if i.ID != "" {
+			out = append(out, "id "+i.ID)
+		}
+		if i.Source != "" {
+			out = append(out, "source "+i.Source)
+		}
+		if i.Text != nil {
+			out = append(out, "text "+*i.Text)
+		}
+		return out
+	}
+	for _, i := range slices.Concat(t.Candidates, t.Reranked) {
+		for _, key := range keys(i) {
+			found[key] = true
+		}
+	}
+	return t.Candidates != nil && slices.ContainsFunc(t.Packed, func(i adapters.TraceItem) bool {
+		return !slices.ContainsFunc(keys(i), func(key string) bool { return found[key] })
+	})
 }
 
 func items(list *[]wireItem) []adapters.TraceItem {
