@@ -167,7 +167,7 @@ type bounds struct {
 }
 
 // bound returns a context for one run; done ends it.
-func (p *program) bound(ctx context.Context, input int) (_ *bounds, done func()) {
+func (p *program) bound(ctx context.Context, input int) (_ context.Context, done func()) {
 	const decoded = 32 // times the length of a JSON document
 	b := &bounds{}
 	b.Context, b.end = context.WithCancelCause(context.WithoutCancel(ctx))
