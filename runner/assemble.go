@@ -158,6 +158,10 @@ func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (
 	}
 	gold := r.goldContext()
 	isGold := func(p matrix.Packed) bool { return r.isAnyGold(p.ID, p.Source, p.Revision, p.Text) }
+	moves := cell.Condition == matrix.IfGoldPacked || cell.Condition == matrix.IfManyPacked
+	if moves && r.pipeline != nil && r.service.packed == nil {
+		return nil, "", "the service does not tell what it packs, so that nothing of it can be moved: add packed to its trace"
+	}
 	switch cell.Condition {
 	case matrix.IfGoldPacked:
 		if !slices.ContainsFunc(production, isGold) {

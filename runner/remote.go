@@ -431,6 +431,9 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	if err := r.ledger.overBudget(failure); err != nil {
 		return err
 	}
+	if failure == nil {
+		failure = r.strayed(t, &trace)
+	}
 	t.Attempts, t.Outside = journal.tries, true
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
@@ -446,6 +449,53 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	}
 	r.progress.generated()
 	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(trace.Answer), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
+}
+
+// strayed returns an error where the trace shows that the service, which says that it answers from exactly the context that it is given,
+// packed something else: what it answered then says nothing of the context. Another order is its own affair.
+func (r *caseRun) strayed(t *matrix.Trial, trace *adapters.Trace) error {
+	sent := given(t)
+	if sent == nil || trace.Packed == nil {
+		return nil
+	}
+	same := func(s *matrix.Packed, p *adapters.TraceItem) bool {
+		return s.ID == p.ID || p.Source != "" && s.Source == p.Source || p.Text != nil && strings.TrimSpace(*p.Text) == strings.TrimSpace(s.Text.Value)
+	}
+	missing := slices.ContainsFunc(sent, func(s matrix.Packed) bool {
+		return !slices.ContainsFunc(trace.Packed, func(p adapters.TraceItem) bool { return same(&s, &p) })
+	})
+	added := slices.ContainsFunc(trace.Packed, func(p adapters.TraceItem) bool {
+		return !slices.ContainsFunc(sent, func(s matrix.Packed) bool { return same(&s, &p) })
+	})
+	if !missing && !added {
+		return nil
+	}
+	var gave, packed []string
+	for _, s := range sent {
+		gave = append(gave, s.ID)
+	}
+	for _, p := range trace.Packed {
+		packed = append(packed, p.ID)
+	}
+	return adapters.NewError(r.experiment.Backends.Pipeline.Adapter, "ask", adapters.KindInvalid, fmt.Errorf(
+		"the service's capability \"context\" says that it answers from exactly the context that it is given, and its trace shows another: %s was given, and %s packed: mend that, or say context: false in backends.service.capabilities",
+		listed(gave), listed(packed)))
+}
+
+// listed quotes the first of some ids, and counts the others.
+func listed(ids []string) string {
+	const most = 5
+	var out []string
+	for _, id := range ids[:min(len(ids), most)] {
+		out = append(out, strconv.Quote(id))
+	}
+	switch {
+	case len(ids) == 0:
+		return "nothing"
+	case len(ids) > most:
+		out = append(out, fmt.Sprintf("%d more", len(ids)-most))
+	}
+	return strings.Join(out, ", ")
 }
 
 func (r *caseRun) readTrace(ctx context.Context, t *matrix.Trial, trace *adapters.Trace) (err error) {

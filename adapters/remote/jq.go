@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
+	"runtime/metrics"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
@@ -18,7 +21,23 @@ import (
 type program struct {
 	name string // of the setting
 	code *gojq.Code
+	time time.Duration // the most of one run
+	heap uint64        // the most bytes that the process may grow by in one, apart from what its input takes
+	size int           // the most bytes of what one gives
 }
+
+// Bounds of a mapping, which takes milliseconds and little more than what it maps.
+const (
+	mappingTime = 10 * time.Second
+	mappingHeap = 256 << 20
+	deepest     = 10_000 // as encoding/json reads
+)
+
+var (
+	errMappingTime = errors.New("it does not end")
+	errMappingHeap = errors.New("it takes too much memory")
+	errMappingSize = errors.New("what it gives is too long, or nested too deep")
+)
 
 // compile reads an expression. It sees its input alone: no environment, no files, no modules.
 func compile(name, expression string) (*program, error) {
@@ -33,7 +52,7 @@ func compile(name, expression string) (*program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%smap.%s: %w", setting, name, err)
 	}
-	return &program{name, code}, nil
+	return &program{name, code, mappingTime, mappingHeap, answerLimit}, nil
 }
 
 // misread says where an expression cannot be read, and what it lacks.
@@ -95,7 +114,8 @@ func unclosed(expression string) (open rune, line int) {
 	return stack[len(stack)-1].bracket, stack[len(stack)-1].line
 }
 
-// run maps one JSON document to one other. The context bounds it.
+// run maps one JSON document to one other. It has a time of its own: what was bought is mapped even where the call's deadline passes
+// meanwhile. Only who gives up ends it.
 func (p *program) run(ctx context.Context, data []byte) ([]byte, error) {
 	if p == nil {
 		return data, nil
@@ -106,16 +126,115 @@ func (p *program) run(ctx context.Context, data []byte) ([]byte, error) {
 	if err := dec.Decode(&in); err != nil {
 		return nil, err
 	}
-	iter := p.code.RunWithContext(ctx, in)
+	bounded, done := p.bound(ctx, len(data))
+	defer done()
+	if err := context.Cause(bounded); err != nil {
+		return nil, err
+	}
+	iter := p.code.RunWithContext(bounded, in)
 	first, ok := iter.Next()
 	if !ok {
 		return nil, fmt.Errorf("%smap.%s gives nothing", setting, p.name)
 	}
 	if err, failed := first.(error); failed {
+		if bounded.Err() != nil {
+			err = context.Cause(bounded)
+		}
+		if errors.Is(err, errMappingHeap) {
+			err = fmt.Errorf("%w: more than %d MB", err, p.heap>>20)
+		}
 		return nil, fmt.Errorf("%smap.%s: %w", setting, p.name, err)
 	}
 	if _, more := iter.Next(); more {
 		return nil, fmt.Errorf("%smap.%s gives more than one value: write one object", setting, p.name)
 	}
+	if fits(first, p.size, deepest) < 0 {
+		return nil, fmt.Errorf("%smap.%s: %w: more than %d MB, or %d levels", setting, p.name, errMappingSize, p.size>>20, deepest)
+	}
 	return gojq.Marshal(first)
+}
+
+// turn is held by the run that is bounded: what the heap grows by in several at once could not be told apart.
+var turn = make(chan struct{}, 1)
+
+// bounds is a context that ends with the time or the memory of a run, since jq knows no bounds. It looks at the memory in Done, which the
+// run asks between its steps, so that no step follows one that took too much.
+type bounds struct {
+	context.Context
+	end    context.CancelCauseFunc
+	heap   uint64 // the most that may be in use
+	looked time.Time
+}
+
+// bound returns a context for one run; done ends it.
+func (p *program) bound(ctx context.Context, input int) (_ context.Context, done func()) {
+	const decoded = 32 // times the length of a JSON document
+	b := &bounds{}
+	b.Context, b.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			b.end(context.Cause(ctx))
+		}
+	})
+	select {
+	case turn <- struct{}{}:
+	case <-b.Context.Done():
+		return b, func() { stop() }
+	}
+	b.heap = inUse() + p.heap + decoded*uint64(input)
+	over := time.AfterFunc(p.time, func() { b.end(fmt.Errorf("%w in %s", errMappingTime, p.time)) })
+	return b, func() {
+		stop()
+		over.Stop()
+		if b.end(nil); errors.Is(context.Cause(b.Context), errMappingHeap) {
+			runtime.GC() // else what it leaves would count as having been there before the next run
+		}
+		<-turn
+	}
+}
+
+func (b *bounds) Done() <-chan struct{} {
+	const every = time.Millisecond
+	if time.Since(b.looked) >= every {
+		if inUse() > b.heap {
+			runtime.GC() // garbage is not held against the run
+		}
+		if inUse() > b.heap {
+			b.end(errMappingHeap)
+		}
+		b.looked = time.Now()
+	}
+	return b.Context.Done()
+}
+
+// inUse returns the bytes of the heap that are in use, with what the collector has not freed yet.
+func inUse() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// fits returns what is left of a number of bytes behind a value as JSON, at least; less than 0 where it does not fit, or is nested deeper
+// than any JSON that is read. A value may hold another many times, and be short in memory.
+func fits(value any, left, deep int) int {
+	if deep < 0 {
+		return -1
+	}
+	switch v := value.(type) {
+	case string:
+		left -= len(v)
+	case []any:
+		for _, item := range v {
+			if left = fits(item, left-1, deep-1); left < 0 {
+				break
+			}
+		}
+	case map[string]any:
+		for key, item := range v {
+			if left = fits(item, left-len(key), deep-1); left < 0 {
+				break
+			}
+		}
+	}
+	return left - 1
 }

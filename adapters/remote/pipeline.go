@@ -154,10 +154,21 @@ func (p *pipeline) Ask(ctx context.Context, req adapters.PipelineRequest) (adapt
 	if err != nil {
 		return adapters.Trace{}, err
 	}
+	var trace adapters.Trace
 	if p.tap != nil && req.Answer {
-		return p.tapped(ctx, op, req, info.Through != "")
+		trace, err = p.tapped(ctx, op, req, info.Through != "")
+	} else {
+		trace, err = p.ask(ctx, op, req)
 	}
-	return p.ask(ctx, op, req)
+	if err != nil {
+		return adapters.Trace{}, err
+	}
+	finish, failed := modelapi.Finish(trace.FinishReason)
+	if failed { // what it says then is often an apology
+		return adapters.Trace{}, p.Says(op, adapters.KindTransient, "the generation broke off: the finish reason is %q, beside the answer %q", p.Short(trace.FinishReason), p.Short(trace.Answer))
+	}
+	trace.FinishReason = finish
+	return trace, nil
 }
 
 // ask makes the request to the service itself.
@@ -168,7 +179,10 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 		return none, fail(op, adapters.KindInvalid, "%w", err)
 	}
 	body, err := p.request.run(ctx, plain)
-	if err != nil {
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
+		return none, p.Failed(ctx, op, &modelapi.Exchange{}, err)
+	case err != nil:
 		return none, p.Says(op, adapters.KindInvalid, "%v", err)
 	}
 	start := time.Now()
@@ -178,11 +192,11 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 		return none, err
 	}
 	mapped, err := p.response.run(ctx, answer)
-	if ctx.Err() != nil {
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled):
 		return none, p.Failed(ctx, op, &modelapi.Exchange{}, ctx.Err())
-	}
-	if err != nil {
-		return none, p.Says(op, adapters.KindPermanent, "the answer cannot be mapped: %v: it was %q", err, p.Short(string(answer)))
+	case err != nil: // another try would buy another answer, and fail as well
+		return none, p.Says(op, adapters.KindInvalid, "the answer cannot be mapped: %v: it was %q", err, p.Short(string(answer)))
 	}
 	w, err := decodeTrace(mapped)
 	var told *toldError
@@ -214,6 +228,9 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 	}
 	if p.response != nil {
 		t.Notes = append(t.Notes, untold(mapped)...)
+	}
+	if req.Context == nil && foreign(&t) {
+		t.Notes = append(t.Notes, "the service packs items that are not among the candidates that it tells: their ids are others, or its trace contradicts itself")
 	}
 	if w.RequestID == "" {
 		t.Notes = append(t.Notes, "the service does not repeat the request id, so that its trace is taken on trust")
@@ -252,12 +269,17 @@ func (p *pipeline) call(ctx context.Context, op, method, address string, body []
 			e.Err = fmt.Errorf("%w: see backends.service.map.request", e.Err)
 		}
 		return nil, e
-	case !json.Valid(trimmed):
-		err := errors.New("no JSON")
-		if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
-			err = io.ErrUnexpectedEOF
+	case json.Valid(trimmed):
+	case len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[':
+		return nil, p.Failed(ctx, op, x, errors.New("no JSON"))
+	default:
+		var whole any
+		var at *json.SyntaxError
+		ended := response.ContentLength >= 0 || len(response.TransferEncoding) > 0 || response.ProtoMajor > 1 // else it ends with the connection
+		if err := json.Unmarshal(x.Answer, &whole); !errors.As(err, &at) || !ended && at.Offset >= int64(len(x.Answer)) {
+			return nil, p.Failed(ctx, op, x, io.ErrUnexpectedEOF)
 		}
-		return nil, p.Failed(ctx, op, x, err)
+		return nil, p.Says(op, adapters.KindPermanent, "what the service answers is no JSON: at byte %d of %d: %v: it was %q", at.Offset, len(x.Answer), at, p.Short(string(x.Answer)))
 	}
 	return []byte(p.WithoutKeys(unescaped(x.Answer))), nil
 }

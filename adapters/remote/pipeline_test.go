@@ -122,6 +122,71 @@ func TestTextsAlone(t *testing.T) {
 	}
 }
 
+// What is near a trace is one: the same item twice, an error that is none, and keys that differ by their case.
+func TestWhatIsNoFault(t *testing.T) {
+	t.Parallel()
+	for _, told := range []string{
+		`"error":null`, `"error":false`, `"error":""`, `"error":{}`, `"error":[]`, `"ANSWER":"y"`, `"Packed":[{"id":"p"}]`, `"ERROR":"late"`,
+		`"candidates":[{"id":"a","text":"t"},{"id":"a","text":"t"},{"id":"a"}]`, `"candidates":[{"source":"a"}]`,
+		`"candidates":[{"id":"a","ID":"b","TEXT":"u"}]`, `"retrievals":[{"candidates":[{"id":"a"}],"Candidates":[]}]`, `"prompt":[{"role":"user","content":"c","CONTENT":"d"}]`,
+	} {
+		got, err := open(t, says(200, `{"request_id":"r1","answer":"x",`+told+`}`), "").Ask(t.Context(), question)
+		switch {
+		case err != nil || got.Answer != "x" || got.Packed != nil:
+			t.Errorf("%s: answer %q, packed %v (%v)", told, got.Answer, got.Packed, err)
+		case strings.Contains(told, "andidates") && (len(got.Candidates) == 0 || got.Candidates[0].ID != "a"):
+			t.Errorf("%s: candidates %+v", told, got.Candidates)
+		case strings.Contains(told, "prompt") && got.Prompt[0].Text != "c":
+			t.Errorf("%s: prompt %+v", told, got.Prompt)
+		}
+	}
+}
+
+// What is packed comes of the candidates, where those are told: what does not is noted, and no error.
+func TestForeignItems(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		told, context string
+		noted         bool
+	}{
+		{told: `"candidates":[{"id":"a","text":"t"}],"packed":[{"id":"b"}]`, noted: true},
+		{told: `"candidates":[],"packed":[{"id":"b","text":"t"}]`, noted: true},
+		{told: `"candidates":[{"id":"a","text":"t"}],"packed":[{"id":"b","text":"t"}]`},
+		{told: `"candidates":[{"id":"a","source":"s"}],"packed":[{"id":"b","source":"s"}]`},
+		{told: `"candidates":[{"id":"a"}],"reranked":[{"id":"b"}],"packed":[{"id":"b"}]`},
+		{told: `"packed":[{"id":"b"}]`},
+		{told: `"candidates":[{"id":"a"}],"packed":[{"id":"b"}]`, context: "b"},
+	} {
+		ask := question
+		if tt.context != "" {
+			ask.Context = []adapters.ContextItem{{ID: tt.context, Text: "t"}}
+		}
+		p := open(t, says(200, `{"request_id":"r1","answer":"x",`+tt.told+`}`), `, "capabilities": {"context": true}`)
+		got, err := p.Ask(t.Context(), ask)
+		if noted := strings.Contains(strings.Join(got.Notes, "\n"), "not among the candidates"); err != nil || noted != tt.noted {
+			t.Errorf("%s: notes %q (%v)", tt.told, got.Notes, err)
+		}
+	}
+}
+
+// Each server has its own words for why an answer ends.
+func TestFinishReasons(t *testing.T) {
+	t.Parallel()
+	for told, want := range map[string]string{
+		"stop": adapters.FinishStop, "end_turn": adapters.FinishStop, "MAX_TOKENS": adapters.FinishLength, "max_tokens": adapters.FinishLength,
+		"CONTENT_FILTER": adapters.FinishContentFilter, "": "", "of its own": "of its own",
+		"error": "failed", "MALFORMED_FUNCTION_CALL": "failed", "insufficient_system_resource": "failed",
+	} {
+		got, err := open(t, says(200, fmt.Sprintf(`{"answer":"Sorry, that went wrong.","finish_reason":%q}`, told)), "").Ask(t.Context(), question)
+		switch {
+		case want == "failed" && (adapters.KindOf(err) != adapters.KindTransient || !strings.Contains(err.Error(), told) || !strings.Contains(err.Error(), "Sorry")):
+			t.Errorf("%q: %v, want an error that holds it", told, err)
+		case want != "failed" && (err != nil || got.FinishReason != want):
+			t.Errorf("%q: %q (%v), want %q", told, got.FinishReason, err, want)
+		}
+	}
+}
+
 func TestSeveralSearches(t *testing.T) {
 	t.Parallel()
 	one := adapters.TraceSearch{Query: "class", Filters: []adapters.Condition{{Field: "tenant", AnyOf: []string{"acme"}}}, Candidates: []adapters.TraceItem{{ID: "x"}, {ID: "y"}}}
@@ -158,6 +223,22 @@ func TestSeveralSearches(t *testing.T) {
 	}
 }
 
+// breaksOff answers with a status line, the length where there is one, and less than that.
+func breaksOff(length int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		head := "HTTP/1.1 200 OK\r\nConnection: close\r\n"
+		if length >= 0 {
+			head += fmt.Sprintf("Content-Length: %d\r\n", length)
+		}
+		_, _ = io.WriteString(conn, head+"\r\n"+body)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -174,19 +255,30 @@ func TestFaults(t *testing.T) {
 		{name: "an error of its own", at: says(500, "<html>trace</html>"), kind: adapters.KindTransient, says: "500"},
 		{name: "an error in a success", at: says(200, `{"error":{"message":"index is loading"}}`), kind: adapters.KindTransient, says: "index is loading"},
 		{name: "a login page", at: says(200, "<html>Sign in</html>"), kind: adapters.KindPermanent, says: "Sign in"},
-		{name: "JSON that breaks off", at: says(200, `{"answer":"a`), kind: adapters.KindTransient, says: "cut off"},
+		{name: "JSON that ends early in a whole body", at: says(200, `{"answer":"a`), kind: adapters.KindPermanent, says: "no JSON: at byte 12 of 12"},
+		{name: "JSON of Python's NaN", at: says(200, `{"score":NaN}`), kind: adapters.KindPermanent, says: "no JSON: at byte 10 of 13"},
+		{name: "two values", at: says(200, `{"a":1}{"a":1}`), kind: adapters.KindPermanent, says: "no JSON: at byte 8 of 14"},
+		{name: "JSON nested too deep", at: says(200, strings.Repeat("[", 20_000)+strings.Repeat("]", 20_000)), kind: adapters.KindPermanent, says: "no JSON: at byte 10001 of 40000"},
+		{name: "JSON that breaks off within its length", at: breaksOff(100, `{"answer":"a`), kind: adapters.KindTransient, says: "broke off"},
+		{name: "JSON that breaks off where no length is told", at: breaksOff(-1, `{"answer":"a`), kind: adapters.KindTransient, says: "cut off"},
 		{name: "nothing", at: says(200, ""), kind: adapters.KindTransient, says: "an empty body came"},
 		{name: "no answer", at: says(200, `{"result":"a"}`), kind: adapters.KindPermanent, says: "map.response"},
 		{name: "another type", at: says(200, `{"answer":["a"]}`), kind: adapters.KindPermanent, says: "answer"},
 		{name: "another request's trace", at: says(200, `{"request_id":"r2","answer":"a"}`), kind: adapters.KindPermanent, says: `"r2", and "r1" was asked`},
-		{name: "a mapping that gives nothing", at: says(200, `{}`), more: `, "map": {"response": "empty"}`, kind: adapters.KindPermanent, says: "gives nothing"},
-		{name: "a mapping that gives two", at: says(200, `{}`), more: `, "map": {"response": "1, 2"}`, kind: adapters.KindPermanent, says: "more than one"},
-		{name: "a mapping that fails", at: says(200, `{"a":"x"}`), more: `, "map": {"response": ".a + 1"}`, kind: adapters.KindPermanent, says: "map.response"},
+		{name: "a mapping that gives nothing", at: says(200, `{}`), more: `, "map": {"response": "empty"}`, kind: adapters.KindInvalid, says: "gives nothing"},
+		{name: "a mapping that gives two", at: says(200, `{}`), more: `, "map": {"response": "1, 2"}`, kind: adapters.KindInvalid, says: "more than one"},
+		{name: "a mapping that fails", at: says(200, `{"a":"x"}`), more: `, "map": {"response": ".a + 1"}`, kind: adapters.KindInvalid, says: "map.response"},
 		{name: "a mapping of a key that no trace has", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .a, packd: []}"}`, kind: adapters.KindInvalid, says: `map.response gives "packd", which a trace does not have: did you mean "packed"?`},
 		{name: "a mapping of a key that is near none", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .a, sources: []}"}`, kind: adapters.KindInvalid, says: `map.response gives "sources", which a trace does not have`},
 		{name: "a mapping of no answer", at: says(200, `{"a":"x"}`), more: `, "map": {"response": "{answer: .b}"}`, kind: adapters.KindInvalid, says: "the trace holds no answer: see backends.service.map.response"},
 		{name: "items as they are", at: says(200, `{"a":"x","s":[{"file":"f","body":"b"}]}`), more: `, "map": {"response": "{answer: .a, packed: .s}"}`, kind: adapters.KindInvalid, says: `packed[0] has none of id, source and text, of which one is needed: it has "body", "file"`},
 		{name: "items of a search as they are", at: says(200, `{"answer":"x","retrievals":[{"candidates":[{"id":"a"},{}]}]}`), kind: adapters.KindPermanent, says: `retrievals[0].candidates[1] has none of id, source and text, of which one is needed: it has no keys: adapt it by backends.service.map.response`},
+		{name: "an item that is null", at: says(200, `{"answer":"x","candidates":[{"id":"a"},null]}`), kind: adapters.KindPermanent, says: "candidates[1] has none of id, source and text"},
+		{name: "a search's item that is null", at: says(200, `{"answer":"x","retrievals":[{"candidates":[null]}]}`), kind: adapters.KindPermanent, says: "retrievals[0].candidates[0] has none of"},
+		{name: "an id that is empty", at: says(200, `{"answer":"x","packed":[{"id":"a","text":"t"},{"id":"","text":"u"}]}`), kind: adapters.KindPermanent, says: "packed[1] has an empty id"},
+		{name: "an empty id by a mapping", at: says(200, `{"a":"x","s":[{"t":"u"}]}`), more: `, "map": {"response": "{answer: .a, packed: [.s[] | {id: (.d // \"\"), text: .t}]}"}`, kind: adapters.KindInvalid, says: "packed[0] has an empty id"},
+		{name: "an empty id beside a source", at: says(200, `{"answer":"x","candidates":[{"id":"","source":"a"}]}`), kind: adapters.KindPermanent, says: "candidates[0] has an empty id"},
+		{name: "one id for two texts", at: says(200, `{"answer":"x","candidates":[{"id":"a","text":"t"},{"id":"b"},{"id":"a","text":"u"}]}`), kind: adapters.KindPermanent, says: `candidates[2] has the id "a" of candidates[0], and another text`},
 		{name: "items of another type", at: says(200, `{"answer":"x","packed":[7]}`), kind: adapters.KindPermanent, says: "a number"},
 		{name: "a connection that is cut", at: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, kind: adapters.KindTransient, says: "is the server up"},
 		{
@@ -241,21 +333,16 @@ func TestKeyInATrace(t *testing.T) {
 	}
 }
 
-func TestHungServiceAndEndlessMapping(t *testing.T) {
+func TestHungServiceAndClose(t *testing.T) {
 	t.Parallel()
-	for name, p := range map[string]adapters.Pipeline{
-		"hung": open(t, func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the caller has gone
-			<-r.Context().Done()
-		}, ""),
-		"endless": open(t, says(200, `{}`), `, "map": {"response": "def f: f; f"}`),
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		_, err := p.Ask(ctx, question)
-		cancel()
-		if adapters.KindOf(err) != adapters.KindTimeout {
-			t.Errorf("%s: %v, want a timeout", name, err)
-		}
+	hung := open(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the caller has gone
+		<-r.Context().Done()
+	}, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := hung.Ask(ctx, question); adapters.KindOf(err) != adapters.KindTimeout {
+		t.Errorf("%v, want a timeout", err)
 	}
 	p := open(t, says(200, `{"answer":"a"}`), "")
 	if err := p.Close(); err != nil {

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -112,7 +111,8 @@ type (
 		Text     *string  `json:"text"`
 		Access   []text   `json:"access"`
 
-		keys []string // that it has, where it has none by which it could be known
+		keys    []string // that it has, where it has neither id nor source
+		unnamed bool     // its id is told, and empty
 	}
 	wirePrompt struct {
 		Role    string  `json:"role"`
@@ -144,36 +144,80 @@ func (i *wireItem) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, &i.Text)
 	}
 	type plain wireItem
-	if err := json.Unmarshal(data, (*plain)(i)); err != nil || i.ID != "" || i.Source != "" || i.Text != nil {
-		return err
+	all, err := exactly(data, (*plain)(i))
+	i.unnamed = string(all["id"]) == `""`
+	if err == nil && i.ID == "" && i.Source == "" {
+		i.keys = slices.Sorted(maps.Keys(all))
 	}
-	var all map[string]json.RawMessage
-	err := json.Unmarshal(data, &all)
-	i.keys = slices.Sorted(maps.Keys(all))
 	return err
+}
+
+// UnmarshalJSON reads a search by its exact keys.
+func (s *wireSearch) UnmarshalJSON(data []byte) error {
+	type plain wireSearch
+	_, err := exactly(data, (*plain)(s))
+	return err
+}
+
+// UnmarshalJSON reads a message by its exact keys.
+func (m *wirePrompt) UnmarshalJSON(data []byte) error {
+	type plain wirePrompt
+	_, err := exactly(data, (*plain)(m))
+	return err
+}
+
+// exactly reads an object into a struct, and returns its keys. A key that differs from a known one by the case of its letters alone is
+// another, which encoding/json would take for it.
+func exactly(data []byte, into any) (map[string]json.RawMessage, error) {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(data, &all) != nil {
+		return nil, json.Unmarshal(data, into) // no object, which that says in its own words
+	}
+	known := keysOf(reflect.TypeOf(into).Elem())
+	own := maps.Clone(all)
+	maps.DeleteFunc(own, func(key string, _ json.RawMessage) bool { return !slices.Contains(known, key) })
+	if len(own) < len(all) {
+		var err error
+		if data, err = json.Marshal(own); err != nil {
+			return nil, err
+		}
+	}
+	return all, json.Unmarshal(data, into)
+}
+
+func keysOf(t reflect.Type) []string {
+	var keys []string
+	for field := range t.Fields() {
+		if key := field.Tag.Get("json"); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // decodeTrace reads a trace, after the mapping.
 func decodeTrace(data []byte) (*wireTrace, error) {
 	var w wireTrace
-	if err := json.Unmarshal(data, &w); err != nil {
+	if _, err := exactly(data, &w); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
 			return nil, fmt.Errorf("%s cannot be %s %s", orElse(wrong.Field, "it"), article(wrong.Value), wrong.Value)
 		}
 		return nil, err
 	}
-	if said := bytes.TrimSpace(w.Error); len(said) > 0 && string(said) != "null" {
+	switch said := string(w.Error); said {
+	case "", "null", "false", `""`, "{}", "[]": // said of each good answer
+	default:
 		complaint := modelapi.ReadComplaint(data)
 		if complaint.Message == "" {
-			complaint.Message = string(said)
+			complaint.Message = said
 		}
 		return nil, &toldError{complaint.Message}
 	}
 	return &w, w.nameless()
 }
 
-// nameless says which item could never be known again.
+// nameless says which item could never be known again, or would be taken for another.
 func (w *wireTrace) nameless() error {
 	lists := map[string]*[]wireItem{"candidates": w.Candidates, "reranked": w.Reranked, "packed": w.Packed}
 	for n, s := range w.Retrievals {
@@ -183,8 +227,17 @@ func (w *wireTrace) nameless() error {
 		if lists[key] == nil {
 			continue
 		}
+		first := map[text]int{}
 		for n, i := range *lists[key] {
-			if i.ID == "" && i.Source == "" && i.Text == nil {
+			before, known := first[i.ID]
+			switch {
+			case i.unnamed:
+				return fmt.Errorf("%s[%d] has an empty id: leave it out where an item has none", key, n)
+			case known && i.differs(&(*lists[key])[before]):
+				return fmt.Errorf("%s[%d] has the id %q of %s[%d], and another text: an id names one text, such as that of a chunk", key, n, i.ID, key, before)
+			case i.ID != "" && !known:
+				first[i.ID] = n
+			case i.ID == "" && i.Source == "" && i.Text == nil:
 				return fmt.Errorf("%s[%d] has none of id, source and text, of which one is needed: it has %s", key, n, orElse(quoted(i.keys), "no keys"))
 			}
 		}
@@ -192,15 +245,19 @@ func (w *wireTrace) nameless() error {
 	return nil
 }
 
+// differs reports whether two items tell different texts.
+func (i *wireItem) differs(other *wireItem) bool {
+	return i.Text != nil && other.Text != nil && *i.Text != *other.Text
+}
+
 // strange lists the keys of an answer that are none of a trace, sorted, and what the first was most likely meant to be, "" where no key
 // is near.
 func strange(data []byte) (keys []string, meant string) {
 	var all map[string]json.RawMessage
 	_ = json.Unmarshal(data, &all) // it was read before
-	var known []string
-	for field := range reflect.TypeFor[wireTrace]().Fields() {
-		known = append(known, field.Tag.Get("json"))
-		delete(all, field.Tag.Get("json"))
+	known := keysOf(reflect.TypeFor[wireTrace]())
+	for _, key := range known {
+		delete(all, key)
 	}
 	if keys = slices.Sorted(maps.Keys(all)); len(keys) == 0 {
 		return nil, ""
@@ -312,6 +369,32 @@ func (w *wireTrace) trace() adapters.Trace {
 		}
 	}
 	return t
+}
+
+// foreign reports whether a trace that tells of the retrieval packs what is not of it, by id, source and text.
+func foreign(t *adapters.Trace) bool {
+	found := map[string]bool{}
+	keys := func(i adapters.TraceItem) []string {
+		var out []string
+		if i.ID != "" {
+			out = append(out, "id "+i.ID)
+		}
+		if i.Source != "" {
+			out = append(out, "source "+i.Source)
+		}
+		if i.Text != nil {
+			out = append(out, "text "+*i.Text)
+		}
+		return out
+	}
+	for _, i := range slices.Concat(t.Candidates, t.Reranked) {
+		for _, key := range keys(i) {
+			found[key] = true
+		}
+	}
+	return t.Candidates != nil && slices.ContainsFunc(t.Packed, func(i adapters.TraceItem) bool {
+		return !slices.ContainsFunc(keys(i), func(key string) bool { return found[key] })
+	})
 }
 
 func items(list *[]wireItem) []adapters.TraceItem {

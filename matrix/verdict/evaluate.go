@@ -261,6 +261,8 @@ func (w *walker) undecided() {
 		w.missing = append(w.missing, "evidence: the case names no required evidence, so no stage can be tested")
 	case w.allInPrompt() && !b.usable():
 		w.missing = append(w.missing, "generate: B was not scored, so the generator cannot be told from the context: "+w.cellReason(b))
+	case w.search != nil && w.packedUnseen() && !w.productionTrial().Unseen(matrix.PromptUnobserved):
+		w.missing = append(w.missing, "assemble: the evidence left the search and is not in A's prompt, and the service does not tell what it packs: add packed to its trace")
 	case w.search != nil && w.packedUnseen():
 		w.missing = append(w.missing, "assemble: the service tells neither what it packs nor its prompt: add packed or prompt to its trace, or a tap")
 	case slices.ContainsFunc(w.gold, func(g *goldState) bool { return g.lost == notSeen }):

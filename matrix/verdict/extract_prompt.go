@@ -34,14 +34,15 @@ func (x *extractor) readBase() {
 
 func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt matrix.Text, folded Folded) GoldPlace {
 	var g GoldPlace
-	untold := false // of what may be the gold's item, the text
+	untold := false // of what may be the gold's item, the text: of one that has its name, or that the retrieval did not return
 	for _, p := range t.Packed {
 		if g.Packed == 0 && (x.serves(requirement, p.ID, p.Source, p.Revision, p.Text) || p.Gold && x.holdsAny(requirement, p.Text)) {
 			g.Packed, g.PackedID = p.Position, p.ID
 		}
 		if g.ByID == 0 && x.named(requirement, p.ID, p.Source) {
-			g.ByID, untold = p.Position, p.Text.Ref == ""
+			g.ByID, untold = p.Position, untold || p.Text.Ref == ""
 		}
+		untold = untold || p.Text.Ref == "" && t.Retrieval != "" && x.retrieved(t.Retrieval)[p.ID] == nil
 	}
 	// The span counts as being in the prompt only if a packed item brings it: a short span may stand elsewhere by chance, such
 	// as in the question.

@@ -257,3 +257,88 @@ func TestOtherSearch(t *testing.T) {
 		}
 	}
 }
+
+// What a trace contradicts, or does not tell, is no loss of the pipeline's.
+func TestTraceThatTellsLittle(t *testing.T) {
+	t.Parallel()
+	const without = "Lunch is at noon.\nWhat is the fee?"
+	ghost := func(text, prompt string) func(*matrix.Trial) {
+		return func(trial *matrix.Trial) {
+			p := matrix.Packed{Position: 1, ID: "ghost"}
+			if text != "" {
+				p.Text = matrix.NewText(text)
+			}
+			trial.Packed, trial.Prompt = []matrix.Packed{p}, []matrix.PromptMessage{{Role: "user", Text: matrix.NewText(prompt)}}
+			if prompt == "" {
+				trial.Prompt, trial.Unobserved = nil, []string{matrix.PromptUnobserved}
+			}
+		}
+	}
+	unpacked := func(trial *matrix.Trial) {
+		trial.Packed, trial.Unobserved = []matrix.Packed{}, []string{matrix.PackedUnobserved}
+	}
+	alike := func(scores ...string) func(*matrix.Retrieval) {
+		return func(r *matrix.Retrieval) {
+			r.K = 1
+			slices.Reverse(r.Candidates)
+			for i := range r.Candidates {
+				score := matrix.Decimal(scores[i])
+				r.Candidates[i].Rank, r.Candidates[i].Score = i+1, &score
+			}
+		}
+	}
+	for _, test := range []struct {
+		name      string
+		a         func(*matrix.Trial)
+		search    func(*matrix.Retrieval)
+		store     bool // the ranking is the store's
+		moved     matrix.CellID
+		condition string
+		defect    string
+		missing   string
+	}{
+		{name: "no packed, and no order was planned", a: unpacked, defect: "seam/isolated-parts-pass"},
+		{name: "no packed, and the gold was to go first", a: unpacked, moved: "D/gold-first", condition: matrix.IfGoldPacked, missing: "add packed to its trace"},
+		{name: "no packed, and the context was to be reversed", a: unpacked, moved: "D/context-reversed", condition: matrix.IfManyPacked, missing: "add packed to its trace"},
+		{name: "no packed, and a prompt without the gold", a: func(trial *matrix.Trial) {
+			unpacked(trial)
+			trial.Prompt = []matrix.PromptMessage{{Role: "user", Text: matrix.NewText(without)}}
+		}, missing: "is not in A's prompt, and the service does not tell what it packs"},
+		{name: "a foreign item without a text", a: ghost("", ""), missing: `"ghost", which is in no list of candidates`},
+		{name: "a foreign item with another text", a: ghost("Supper is at six.", ""), defect: "assemble/lost"},
+		{name: "a foreign item, and a prompt without the gold", a: ghost("", without), defect: "assemble/lost"},
+		{name: "a foreign item, and a prompt with the gold", a: ghost("", "The fee is forty crowns.\n"+without), defect: "seam/isolated-parts-pass"},
+		{name: "a service that scores all alike", a: ghost("Lunch is at noon.", without), search: alike("1", "1"), defect: "retrieve/below-cutoff"},
+		{name: "a store that does", a: ghost("Lunch is at noon.", without), search: alike("1", "1"), store: true, defect: "retrieve/vocabulary-miss"},
+		{name: "a service that scores by rank", a: ghost("Lunch is at noon.", without), search: alike("2", "1"), defect: "retrieve/below-cutoff"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e, c, p, o := askedCase(5, func(trial *matrix.Trial) {
+				trial.By = matrix.ByService
+				if trial.Cell == matrix.CellA {
+					test.a(trial)
+				}
+			})
+			e.Backends.Pipeline = &matrix.Backend{Adapter: "remote"}
+			if test.moved != "" {
+				p.Cells = append(p.Cells, matrix.PlannedCell{Cell: test.moved, Base: matrix.CellA, Expect: matrix.ExpectInvariant, Condition: test.condition, Repeats: 1})
+				o.Trials = append(o.Trials, matrix.Trial{CallKey: "d", Cell: test.moved, Rep: 1, Status: matrix.StatusNotRun, Reason: "no packed"})
+			}
+			if test.search != nil {
+				test.search(&o.Retrievals[0])
+			}
+			if !test.store {
+				o.Retrievals[0].By = matrix.ByService
+			}
+			ev := evaluated(t, e, c, p, o)
+			missing := strings.Join(ev.Missing, "\n")
+			switch {
+			case test.defect != "" && (len(ev.Defects) != 1 || ev.Defects[0].Name() != test.defect):
+				t.Errorf("defects %+v, want %s; missing %q", ev.Defects, test.defect, missing)
+			case test.defect == "" && (ev.Outcome != Inconclusive || !strings.Contains(missing, test.missing)):
+				t.Errorf("%s with %q and %+v, want inconclusive with %q", ev.Outcome, missing, ev.Defects, test.missing)
+			}
+		})
+	}
+}

@@ -306,6 +306,20 @@ func abstainRules() []Rule {
 	}
 }
 
+// notMoved lists the cells that have A's items in another order and were not made, as the service does not tell the items.
+func (x *facts) notMoved() []string {
+	var out []string
+	if t := x.productionTrial(); t == nil || !t.Unseen(matrix.PackedUnobserved) {
+		return nil
+	}
+	for _, planned := range x.p.Cells {
+		if (planned.Condition == matrix.IfGoldPacked || planned.Condition == matrix.IfManyPacked) && x.cells[planned.Cell].result.Scored == 0 {
+			out = append(out, string(planned.Cell))
+		}
+	}
+	return out
+}
+
 func seamRules() []Rule {
 	return []Rule{
 		{
@@ -315,7 +329,11 @@ func seamRules() []Rule {
 			TryFirst: "compare A's prompt with B's, message by message; look for caches, routers and post-processing",
 			Wasted:   "index, ranking or model work: each part passes on its own",
 			once: func(x *facts) finding {
-				return when(!x.standIn && x.cells[matrix.CellA].fails() && x.allInPrompt() && x.cells[matrix.CellB].passes() && len(x.production().Forbidden) == 0,
+				fires := !x.standIn && x.cells[matrix.CellA].fails() && x.allInPrompt() && x.cells[matrix.CellB].passes() && len(x.production().Forbidden) == 0
+				if cells := x.notMoved(); fires && len(cells) > 0 {
+					return unknown(fmt.Sprintf("A has the evidence in its prompt and fails, and B passes; the service does not tell what it packs (packed), so that %s, which would show whether the generator goes by what else A's context holds or by its order, could not be made: add packed to its trace", quoted(cells)))
+				}
+				return when(fires,
 					"C delivers all of the evidence into A's prompt", passes(x, matrix.CellB), passes(x, matrix.CellA))
 			},
 		},

@@ -69,6 +69,9 @@ func assembleRules() []Rule {
 			"items in against items out", "count items in and out of the assembly; look for look-ups by id that skip unknown ids",
 			"ranking work: the item was there",
 			func(x *facts, g *goldState, t *matrix.Trial) finding {
+				if p := x.foreign(t); p != nil {
+					return unknown(fmt.Sprintf("gold %s is not among what is packed by any id, but the service packs %q, which is in no list of candidates that it tells and has no text there, and may be it: let its trace tell the same ids in both, or the texts of what it packs", g.name(), p.ID))
+				}
 				return yes(fmt.Sprintf("gold %s: %d items in, %d packed, %d left out with a reason, %s neither", g.name(), len(x.search.Kept()), len(t.Packed), len(t.Dropped), g.place.ID))
 			}),
 		{
@@ -107,6 +110,21 @@ func assembleRules() []Rule {
 			once: func(x *facts) finding { return x.wrongCopy(true) },
 		},
 	}
+}
+
+// foreign returns a packed item that the retrieval did not return and whose text nobody tells, where the prompt does not show it either:
+// it may be any item. nil where there is none.
+func (x *facts) foreign(t *matrix.Trial) *matrix.Packed {
+	if !t.Unseen(matrix.PromptUnobserved) {
+		return nil
+	}
+	for i, p := range t.Packed {
+		found := func(h matrix.Hit) bool { return h.ID == p.ID }
+		if p.Text.Ref == "" && !slices.ContainsFunc(x.search.Candidates, found) && !slices.ContainsFunc(x.search.Reranked, found) {
+			return &t.Packed[i]
+		}
+	}
+	return nil
 }
 
 func (g *goldState) rankPassedOn() int {

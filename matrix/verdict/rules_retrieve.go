@@ -239,6 +239,9 @@ func undistinguished(x *facts, g *goldState) finding {
 	if top == nil || mine == nil || *top != *mine {
 		return no
 	}
+	if x.search.By != "" && !slices.ContainsFunc(x.search.Candidates, func(h matrix.Hit) bool { return h.Score == nil || *h.Score != *top }) {
+		return no // a service that scores all alike ranks by something else, which its order shows
+	}
 	return yes(fmt.Sprintf("gold %s: rank %d only by its id, with the same score as the %d ahead (%s)", g.name(), g.place.BySpan, g.place.BySpan-1, *mine))
 }
 
