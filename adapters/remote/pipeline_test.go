@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,23 @@ func TestTrace(t *testing.T) {
 	got.WireTime = 0
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the trace (-want +got):\n%s", diff)
+	}
+}
+
+// Chunks that tell the file which they are of and no id are known by their text, and not taken for one another.
+func TestSharedSource(t *testing.T) {
+	t.Parallel()
+	p := open(t, says(200, `{"answer":"a","candidates":[{"source":"a.md","text":"x"},{"source":"a.md","text":"y"},{"source":"b.md","text":"z"},{"source":"b.md","text":"z"}],"packed":[{"source":"a.md","text":"y"},{"source":"a.md"}]}`), "")
+	got, err := p.Ask(t.Context(), question)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, i := range slices.Concat(got.Candidates, got.Packed) {
+		ids = append(ids, i.ID)
+	}
+	if want := []string{"", "", "b.md", "b.md", "", "a.md"}; !slices.Equal(ids, want) || !slices.ContainsFunc(got.Notes, func(n string) bool { return strings.Contains(n, "known by their text") }) {
+		t.Errorf("ids %q, notes %q, want ids %q", ids, got.Notes, want)
 	}
 }
 

@@ -324,12 +324,13 @@ type toldError struct{ says string }
 func (e *toldError) Error() string { return "the service reports an error: " + e.says }
 
 func (w *wireTrace) trace() adapters.Trace {
+	shared := w.sharedSources()
 	t := adapters.Trace{
-		RequestID: w.RequestID, QueryEffective: w.QueryEffective, EmbedModel: w.EmbedModel, Candidates: items(w.Candidates), Reranked: items(w.Reranked), Packed: items(w.Packed),
+		RequestID: w.RequestID, QueryEffective: w.QueryEffective, EmbedModel: w.EmbedModel, Candidates: items(w.Candidates, shared), Reranked: items(w.Reranked, shared), Packed: items(w.Packed, shared),
 		ContextTruncated: w.Truncated, FinishReason: w.FinishReason, ModelReported: w.ModelReported, SystemFingerprint: w.Fingerprint, InputTokens: w.TokensReported,
 	}
 	for _, r := range w.Retrievals {
-		s := adapters.TraceSearch{Query: r.Effective, Candidates: items(r.Candidates)}
+		s := adapters.TraceSearch{Query: r.Effective, Candidates: items(r.Candidates, shared)}
 		if s.Query == "" {
 			s.Query = r.Query
 		}
@@ -342,7 +343,7 @@ func (w *wireTrace) trace() adapters.Trace {
 		t.Candidates, t.Union = union(t.Retrievals), len(t.Retrievals) > 1
 	}
 	if slices.ContainsFunc(slices.Concat(t.Candidates, t.Reranked, t.Packed), func(i adapters.TraceItem) bool { return i.ID == "" }) {
-		t.Notes = append(t.Notes, "the service tells of some items neither id nor source: they are known by their text alone, and cannot be cited")
+		t.Notes = append(t.Notes, "the service tells of some items no id, and no source that is theirs alone: they are known by their text alone")
 	}
 	if t.Union {
 		t.Notes = append(t.Notes, fmt.Sprintf("the candidates are the union of %d searches, in the order in which they were told", len(t.Retrievals)))
@@ -397,7 +398,33 @@ func foreign(t *adapters.Trace) bool {
 	})
 }
 
-func items(list *[]wireItem) []adapters.TraceItem {
+// sharedSources are the sources that several texts bear, as that of a file whose chunks have no ids: there the text tells them apart.
+func (w *wireTrace) sharedSources() map[text]bool {
+	lists := []*[]wireItem{w.Candidates, w.Reranked, w.Packed}
+	for _, s := range w.Retrievals {
+		lists = append(lists, s.Candidates)
+	}
+	first, shared := map[text]*wireItem{}, map[text]bool{}
+	for _, list := range lists {
+		if list == nil {
+			continue
+		}
+		for n := range *list {
+			i := &(*list)[n]
+			if i.ID != "" || i.Source == "" || i.Text == nil {
+				continue
+			}
+			if other := first[i.Source]; other == nil {
+				first[i.Source] = i
+			} else if i.differs(other) {
+				shared[i.Source] = true
+			}
+		}
+	}
+	return shared
+}
+
+func items(list *[]wireItem, shared map[text]bool) []adapters.TraceItem {
 	if list == nil {
 		return nil
 	}
@@ -407,7 +434,7 @@ func items(list *[]wireItem) []adapters.TraceItem {
 		for _, a := range i.Access {
 			item.Access = append(item.Access, string(a))
 		}
-		if item.ID == "" {
+		if item.ID == "" && (i.Text == nil || !shared[i.Source]) {
 			item.ID = item.Source
 		}
 		out = append(out, item)
