@@ -5,14 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"testing"
-
-	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/embedded"
-	"github.com/culprit-rag/culprit/adapters/remote"
-	"github.com/culprit-rag/culprit/experiments"
 )
 
 // berths is a service that answers with the first item of its context, and finds what a test lets it find.
@@ -82,14 +75,7 @@ func TestServiceThatRewrites(t *testing.T) {
 			t.Parallel()
 			service := httptest.NewServer(test.service)
 			t.Cleanup(service.Close)
-			registry, err := adapters.NewRegistry(embedded.Factory(), remote.Factory())
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(t.TempDir(), "experiment.yaml")
-			text := fmt.Sprintf(`culprit: v1
-name: service
-backends:
+			result := run(t, written(t, fmt.Sprintf(`backends:
   service: {adapter: remote, url: %q, deterministic: true}
   store:
     adapter: embedded
@@ -105,15 +91,8 @@ cases:
     query: What is the mooring fee for one night?
     evidence: {required: [{source: fee, span: 60 crowns}]}
     claims: [{id: fee, any: [60 crowns]}]
-`, service.URL+"/ask", berthText("fee"), berthText("crane-fee"), berthText("lunch"))
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			loaded, err := experiments.Load(file, experiments.Options{Schemas: registry.Schemas()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			e := runWith(t, loaded, registry)["c"].Evaluation
+`, service.URL+"/ask", berthText("fee"), berthText("crane-fee"), berthText("lunch"))))["c"]
+			e := result.Evaluation
 			consistent(t, e)
 			if got := verdictOf(e); got != test.want {
 				t.Errorf("got %s, want %s\n    %s", got, test.want, explained(e))

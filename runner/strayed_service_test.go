@@ -5,16 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/embedded"
-	"github.com/culprit-rag/culprit/adapters/remote"
-	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 )
 
@@ -78,14 +73,7 @@ func TestServiceThatStrays(t *testing.T) {
 				}
 			}))
 			t.Cleanup(service.Close)
-			registry, err := adapters.NewRegistry(embedded.Factory(), remote.Factory())
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(t.TempDir(), "experiment.yaml")
-			text := fmt.Sprintf(`culprit: v1
-name: service
-backends:
+			result := run(t, written(t, fmt.Sprintf(`backends:
   service: {adapter: remote, url: %q, deterministic: true}
 pipeline: {search: {mode: keyword, k: 2}}
 cases:
@@ -93,15 +81,7 @@ cases:
     query: What does a berth cost for the night?
     evidence: {required: [{source: fee, span: 60 crowns}]}
     claims: [{id: fee, any: [60 crowns]}]
-`, service.URL+"/ask")
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			loaded, err := experiments.Load(file, experiments.Options{Schemas: registry.Schemas()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			result := runWith(t, loaded, registry)["c"]
+`, service.URL+"/ask")))["c"]
 			e := result.Evaluation
 			consistent(t, e)
 			if got := verdictOf(e); !strings.HasPrefix(got, test.want) {

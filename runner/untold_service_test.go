@@ -4,16 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/culprit-rag/culprit/adapters"
-	"github.com/culprit-rag/culprit/adapters/embedded"
-	"github.com/culprit-rag/culprit/adapters/remote"
-	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 )
@@ -49,14 +43,7 @@ func TestServiceThatTellsLittle(t *testing.T) {
 				fmt.Fprint(w, test.answers)
 			}))
 			t.Cleanup(service.Close)
-			registry, err := adapters.NewRegistry(embedded.Factory(), remote.Factory())
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(t.TempDir(), "experiment.yaml")
-			text := fmt.Sprintf(`culprit: v1
-name: service
-backends:
+			result := run(t, written(t, fmt.Sprintf(`backends:
   service: {adapter: remote, url: %q, deterministic: true, map: {response: %q}}
   store:
     adapter: embedded
@@ -70,15 +57,8 @@ cases:
     query: What does a berth cost for the night?
     evidence: {required: [{source: fee, span: 60 crowns}]}
     claims: [{id: fee, any: [60 crowns]}]
-`, service.URL+"/ask", test.response)
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			loaded, err := experiments.Load(file, experiments.Options{Schemas: registry.Schemas()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			e := runWith(t, loaded, registry)["c"].Evaluation
+`, service.URL+"/ask", test.response)))["c"]
+			e := result.Evaluation
 			consistent(t, e)
 			if got := verdictOf(e); got != test.want || !strings.Contains(e.Story, test.story) {
 				t.Errorf("got %s, %q, want %s, %q\n    %s", got, e.Story, test.want, test.story, explained(e))
