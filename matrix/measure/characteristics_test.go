@@ -208,7 +208,8 @@ type paths struct {
 	nA, nB float64
 }
 
-// auto works the sequential procedure out: pairs until something is attributed or the cap, then, for a context, B alone until its verdict or the cap.
+// auto works the sequential procedure out: pairs until something is attributed or the cap, then, for a context, B alone until its verdict
+// or the cap.
 func auto(s Sequential, pA, pB float64, most int) paths {
 	out := paths{label: map[string]float64{}}
 	levels := map[Decision]string{Passes: "context/full", Fails: "context/partial", Undecided: "context/provisional"}
@@ -357,4 +358,107 @@ func TestBoschlooIsStrongerThanFisher(t *testing.T) {
 	near(t, "Fisher, .2 and .8", 0.38, power(0.2, 0.8, f.p), 6e-3)
 	near(t, "Boschloo, .5 and .9", 0.31, power(0.5, 0.9, unconditional), 6e-3)
 	near(t, "Fisher, .5 and .9", 0.12, power(0.5, 0.9, f.p), 6e-3)
+}
+
+// coverage is that of a two-sided interval over the rates .001 to .999.
+type coverage struct {
+	Mean, Min, ArgMin float64
+	MeanTop           float64 `json:"mean_p90"`
+	MinTop            float64 `json:"min_p90"`
+	Length            float64 `json:"mean_len"`
+}
+
+type interval func(k, n int, level float64) (lo, hi float64)
+
+var intervals = map[string]interval{
+	"wilson":   Wilson,
+	"jeffreys": Jeffreys,
+	"cp": func(k, n int, level float64) (lo, hi float64) {
+		alpha := (1 - level) / 2
+		return ClopperPearsonLower(k, n, alpha).Float(), ClopperPearsonUpper(k, n, alpha).Float()
+	},
+}
+
+// ends are the intervals of 0 to n passes of n.
+func (of interval) ends(n int, level float64) (lo, hi []float64) {
+	for k := range n + 1 {
+		l, h := of(k, n, level)
+		lo, hi = append(lo, l), append(hi, h)
+	}
+	return lo, hi
+}
+
+func (of interval) covers(n int) (c coverage) {
+	lo, hi := of.ends(n, 0.95)
+	f, top := newFisher(n, 0), 0.0
+	c.Min, c.MinTop = 1, 1
+	for i := 1; i < 1000; i++ {
+		p := float64(i) / 1000
+		covered := 0.0
+		for k := range n + 1 {
+			probability := f.binomial(k, n, math.Log(p), math.Log1p(-p))
+			c.Length += probability * (hi[k] - lo[k]) / 999
+			if lo[k] <= p && p <= hi[k] {
+				covered += probability
+			}
+		}
+		c.Mean += covered / 999
+		if covered < c.Min {
+			c.Min, c.ArgMin = covered, p
+		}
+		if i >= 900 {
+			top++
+			c.MeanTop += covered
+			c.MinTop = min(c.MinTop, covered)
+		}
+	}
+	c.MeanTop /= top
+	return c
+}
+
+// TestCoverage recomputes how often each interval holds the rate, how often its lower end alone is wrong, and how far adaptive stopping
+// biases rates.
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	var table map[string]json.RawMessage
+	readTable(t, "1_coverage", &table)
+	for name, data := range table {
+		kind, number, _ := strings.Cut(name, "|")
+		switch kind {
+		case "stop_bias":
+			var want map[string]float64
+			decode(t, data, &want)
+			for rate, want := range want {
+				near(t, name+" at "+rate, want, standard(0.05).walk(parse(t, rate), 50).seen, 6e-5)
+			}
+		case "onesided":
+			var want [][3]any
+			decode(t, data, &want)
+			n := int(parse(t, number))
+			for _, row := range want {
+				lo, _ := intervals[row[0].(string)].ends(n, 0.9)
+				f, worst := newFisher(n, 0), 0.0
+				for i := 1; i < 1000; i++ {
+					p, wrong := float64(i)/1000, 0.0
+					for k := range n + 1 {
+						if lo[k] > p {
+							wrong += f.binomial(k, n, math.Log(p), math.Log1p(-p))
+						}
+					}
+					worst = max(worst, wrong)
+				}
+				near(t, name+" "+row[0].(string), row[1].(float64), worst, 6e-5)
+			}
+		default:
+			var want coverage
+			decode(t, data, &want)
+			got := intervals[kind].covers(int(parse(t, number)))
+			near(t, name+" mean", want.Mean, got.Mean, 6e-5)
+			near(t, name+" least", want.Min, got.Min, 6e-5)
+			near(t, name+" at", min(want.ArgMin, 1-want.ArgMin), min(got.ArgMin, 1-got.ArgMin), 1e-9) // intervals are symmetric
+			near(t, name+" mean from .9 on", want.MeanTop, got.MeanTop, 6e-5)
+			near(t, name+" least from .9 on", want.MinTop, got.MinTop, 6e-5)
+			near(t, name+" length", want.Length, got.Length, 6e-5)
+		}
+	}
 }

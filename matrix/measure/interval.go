@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"sync"
+
+	"gonum.org/v1/gonum/mathext"
 )
 
 // Interval is a two-sided interval for a rate, as decimals with six places.
@@ -23,20 +26,21 @@ func Wilson95(k, n int) (i Interval, ok bool) {
 	return Interval{Lo: decimal(lo), Hi: decimal(hi)}, true
 }
 
-// wilson is computed in floating point that is the same on every processor: a product is converted before it is added, which keeps the
-// compiler from fusing the two, and the square root is exact to the last bit everywhere.
+// Wilson is the Wilson score interval for k passes of n at a two-sided level: c ± h with c = (p + z²/2n)/(1+z²/n),
+// h = z/(1+z²/n)·√(p(1-p)/n + z²/4n²) and p = k/n. It is [0,1] for no trial, for counts that cannot be and for a level outside (0,1).
+func Wilson(k, n int, level float64) (lo, hi float64) {
+	if k < 0 || n < k || !(level > 0 && level < 1) {
+		return 0, 1
+	}
+	return wilson(k, n, mathext.NormalQuantile((1+level)/2))
+}
+
+// wilson is [0,1] of no trial, and its ends are exact where all trials pass or none does.
 func wilson(k, n int, z float64) (lo, hi float64) {
 	if n == 0 {
 		return 0, 1
 	}
-	count := float64(n)
-	p := float64(k) / count
-	z2 := float64(z * z)
-	scale := 1 + z2/count
-	centre := (p + z2/float64(2*count)) / scale
-	spread := float64(p*(1-p))/count + z2/float64(4*float64(count*count))
-	half := float64(float64(z/scale) * math.Sqrt(spread))
-	lo, hi = max(0, centre-half), min(1, centre+half)
+	lo, hi = score(float64(k)/float64(n), float64(n), z)
 	if k == 0 {
 		lo = 0
 	}
@@ -46,11 +50,47 @@ func wilson(k, n int, z float64) (lo, hi float64) {
 	return lo, hi
 }
 
+// score is the interval for a share p of count > 0 trials, which need not be whole. It is computed in floating point that is the same on
+// every processor: a product is converted before it is added, which keeps the compiler from fusing the two, and the square root is exact to
+// the last bit everywhere.
+func score(p, count, z float64) (lo, hi float64) {
+	z2 := float64(z * z)
+	scale := 1 + z2/count
+	centre := (p + z2/float64(2*count)) / scale
+	spread := float64(p*(1-p))/count + z2/float64(4*float64(count*count))
+	half := float64(float64(z/scale) * math.Sqrt(spread))
+	return max(0, centre-half), min(1, centre+half)
+}
+
+// Jeffreys is the interval between the quantiles of Beta(k+½, n-k+½) at a two-sided level, with 0 for k 0 and 1 for k n. It is [0,1] where
+// [Wilson] is. It is for display: as a bound it errs up to three times as often as it says.
+func Jeffreys(k, n int, level float64) (lo, hi float64) {
+	lo, hi = 0, 1
+	if k < 0 || n < k || !(level > 0 && level < 1) {
+		return lo, hi
+	}
+	a, b := float64(k)+0.5, float64(n-k)+0.5
+	if k > 0 {
+		lo = mathext.InvRegIncBeta(a, b, (1-level)/2)
+	}
+	if k < n {
+		hi = mathext.InvRegIncBeta(a, b, (1+level)/2)
+	}
+	return lo, hi
+}
+
 // decimal writes six places; a rate is never below 0, so there is no negative zero.
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', 6, 64) }
 
+type bound struct {
+	k, n  int
+	alpha float64
+}
+
+var bounds sync.Map // bound → Value
+
 // ClopperPearsonLower returns the one-sided lower bound at level 1-alpha for the rate behind k passes of n: the rate at which k
-// passes or more have probability alpha. It is 0 for k 0.
+// passes or more have probability alpha. It is 0 for k 0. Results are kept.
 func ClopperPearsonLower(k, n int, alpha float64) Value {
 	switch {
 	case k < 0 || n < k:
@@ -60,19 +100,41 @@ func ClopperPearsonLower(k, n int, alpha float64) Value {
 	case k == 0:
 		return fraction(0, 1)
 	}
-	level := number().SetFloat64(alpha)
-	lo, hi := number(), number().SetInt64(1)
-	for range boundBits {
-		mid := number().Add(lo, hi)
-		mid.Quo(mid, number().SetInt64(2))
-		if tail(k, n, mid).Cmp(level) < 0 {
+	key := bound{k, n, alpha}
+	kept, ok := bounds.Load(key)
+	if !ok {
+		kept, _ = bounds.LoadOrStore(key, key.lower())
+	}
+	return kept.(Value)
+}
+
+// lower is the largest multiple of 2^-boundBits at which k passes or more are less probable than alpha. A float library gives the
+// place to start from, and exact arithmetic the result.
+func (b bound) lower() Value {
+	level := number().SetFloat64(b.alpha)
+	below := func(m int64) bool {
+		return m <= 0 || m < 1<<boundBits && tail(b.k, b.n, number().SetMantExp(number().SetInt64(m), -boundBits)).Cmp(level) < 0
+	}
+	start := mathext.InvRegIncBeta(float64(b.k), float64(b.n-b.k+1), b.alpha)
+	if !(start >= 0 && start <= 1) {
+		start = 0.5
+	}
+	guess := int64(math.Ldexp(start, boundBits))
+	lo, hi := guess-1, guess+1
+	for step := int64(1); !below(lo); step *= 4 {
+		lo, hi = max(lo-step, 0), lo
+	}
+	for step := int64(1); below(hi); step *= 4 {
+		lo, hi = hi, min(hi+step, 1<<boundBits)
+	}
+	for hi-lo > 1 {
+		if mid := lo + (hi-lo)/2; below(mid) {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	bound, _ := lo.Rat(nil)
-	return Value{number: bound}
+	return Value{number: new(big.Rat).SetFrac(big.NewInt(lo), new(big.Int).Lsh(big.NewInt(1), boundBits))}
 }
 
 // ClopperPearsonUpper is the one-sided upper bound: the rate at which k passes or fewer have probability alpha. It is 1 for k n.
@@ -84,7 +146,7 @@ func ClopperPearsonUpper(k, n int, alpha float64) Value {
 	return v
 }
 
-// A bound is found by halving [0,1] this often, with probabilities to this many bits.
+// A bound has this many bits behind the point, from probabilities to this many bits.
 const (
 	boundBits = 50
 	tailBits  = 192

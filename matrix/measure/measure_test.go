@@ -47,34 +47,59 @@ func near(t *testing.T, what string, want, got, tolerance float64) {
 	}
 }
 
-func TestIntervalVectors(t *testing.T) {
-	t.Parallel()
-	for _, v := range vectors(t, "testdata/intervals.json") {
+var intervalChecks = map[string]func(t *testing.T, v vector){
+	"wilson": func(t *testing.T, v vector) { checkInterval(t, v, Wilson) },
+	"clopper_pearson": func(t *testing.T, v vector) {
+		checkInterval(t, v, func(k, n int, level float64) (lo, hi float64) {
+			alpha := (1 - level) / 2
+			return ClopperPearsonLower(k, n, alpha).Float(), ClopperPearsonUpper(k, n, alpha).Float()
+		})
+	},
+	"jeffreys": func(t *testing.T, v vector) { checkInterval(t, v, Jeffreys) },
+	"cp_lower_onesided": func(t *testing.T, v vector) {
 		var in struct {
-			K, N         int
-			Level, Alpha float64
+			K, N  int
+			Alpha float64
 		}
 		decode(t, v.In, &in)
-		if v.Fn == "cp_lower_onesided" {
-			var want float64
-			decode(t, v.Out, &want)
-			near(t, v.ID, want, ClopperPearsonLower(in.K, in.N, in.Alpha).Float(), v.Tol)
-			continue
-		}
-		var want [2]float64
+		checkValue(t, v.ID, v.Out, ClopperPearsonLower(in.K, in.N, in.Alpha), v.Tol)
+	},
+	"t_quantile": func(t *testing.T, v vector) {
+		var in struct{ P, DF float64 }
+		var want float64
+		decode(t, v.In, &in)
 		decode(t, v.Out, &want)
-		var lo, hi float64
-		switch {
-		case v.Fn == "wilson" && in.Level == 0.95:
-			lo, hi = wilson(in.K, in.N, z95)
-		case v.Fn == "clopper_pearson":
-			alpha := (1 - in.Level) / 2
-			lo, hi = ClopperPearsonLower(in.K, in.N, alpha).Float(), ClopperPearsonUpper(in.K, in.N, alpha).Float()
-		default:
-			t.Errorf("%s: no test for %s", v.ID, v.Fn)
+		near(t, v.ID, want, student(in.P, in.DF), v.Tol)
+	},
+}
+
+func checkInterval(t *testing.T, v vector, interval func(k, n int, level float64) (lo, hi float64)) {
+	t.Helper()
+	var in struct {
+		K, N  int
+		Level float64
+	}
+	var want [2]float64
+	decode(t, v.In, &in)
+	decode(t, v.Out, &want)
+	lo, hi := interval(in.K, in.N, in.Level)
+	near(t, "lo", want[0], lo, v.Tol)
+	near(t, "hi", want[1], hi, v.Tol)
+}
+
+// TestClopperPearsonIsExact: the bound is the last multiple of 2^-50 at which the tail is below alpha, wherever the search for it began.
+func TestClopperPearsonIsExact(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1, 2, 7, 20, 50, 300} {
+		for k := 1; k <= n; k += max(1, n/9) {
+			for _, alpha := range []float64{1e-9, 0.01, 0.025, 0.05, 0.5, 0.999} {
+				lo := number().SetRat(ClopperPearsonLower(k, n, alpha).number)
+				level, step := number().SetFloat64(alpha), number().SetMantExp(number().SetInt64(1), -boundBits)
+				if tail(k, n, lo).Cmp(level) >= 0 || tail(k, n, step.Add(lo, step)).Cmp(level) < 0 {
+					t.Errorf("%d/%d at %v: %v", k, n, alpha, lo)
+				}
+			}
 		}
-		near(t, v.ID+" lo", want[0], lo, v.Tol)
-		near(t, v.ID+" hi", want[1], hi, v.Tol)
 	}
 }
 
@@ -166,61 +191,75 @@ func metric(t *testing.T, r Ranking, name string) Value {
 	return Value{}
 }
 
-func TestRetrievalVectors(t *testing.T) {
-	t.Parallel()
-	all := vectors(t, "testdata/retrieval.json")
-	var topics []topic
-	for _, v := range all {
-		if v.Fn != "trec_eval_per_topic" {
-			continue
+// topics are those of the seven that trec_eval averaged.
+func topics(t *testing.T) (all []topic) {
+	t.Helper()
+	var vs []vector
+	readTable(t, "6_retrieval", &vs)
+	for _, v := range vs {
+		if v.Fn == "trec_eval_per_topic" && strings.HasPrefix(v.ID, "trec_t") {
+			all = append(all, readTopic(t, v))
 		}
+	}
+	return all
+}
+
+var retrievalChecks = map[string]func(t *testing.T, v vector){
+	"trec_eval_per_topic": func(t *testing.T, v vector) {
 		top := readTopic(t, v)
-		if strings.HasPrefix(v.ID, "trec_t") {
-			topics = append(topics, top)
-		}
 		var out struct {
 			Order    []string
 			Measures map[string]float64
 		}
 		decode(t, v.Out, &out)
 		if out.Order != nil && !slices.Equal(out.Order, top.order) {
-			t.Errorf("%s: want order %v, got %v", v.ID, out.Order, top.order)
+			t.Errorf("want order %v, got %v", out.Order, top.order)
 		}
 		for name, want := range out.Measures {
 			got := metric(t, top.ranking, name)
 			if got.Reason() == NoGold && name != "num_rel" { // trec_eval counts such a topic as 0; to us it has no value
-				near(t, v.ID+" "+name+" without gold", want, 0, 0)
+				near(t, name+" without gold", want, 0, 0)
 				continue
 			}
-			near(t, v.ID+" "+name, want, got.Float(), v.Tol)
+			near(t, name, want, got.Float(), v.Tol)
 		}
-	}
-	for _, v := range all {
-		var want map[string]float64
-		switch v.Fn {
-		case "trec_eval_all", "ours_mean_excluding_no_gold":
-			decode(t, v.Out, &want)
-		case "trec_order":
-			var out struct{ Order []string }
-			decode(t, v.Out, &out)
-			if got := readTopic(t, v).order; !slices.Equal(got, out.Order) {
-				t.Errorf("%s: want %v, got %v", v.ID, out.Order, got)
-			}
+	},
+	"trec_order": func(t *testing.T, v vector) {
+		var out struct {
+			Order []string
+			RR    float64 `json:"recip_rank"`
 		}
-		for name, want := range want {
-			var values []Value
-			for _, top := range topics {
-				values = append(values, metric(t, top.ranking, name))
-			}
-			mean, used := Mean(values)
-			got := mean.Float()
-			if v.Fn == "trec_eval_all" {
-				got = got * float64(used) / float64(len(values))
-			} else if used != len(values)-1 {
-				t.Errorf("%s %s: %d of %d topics used", v.ID, name, used, len(values))
-			}
-			near(t, v.ID+" "+name, want, got, v.Tol)
+		decode(t, v.Out, &out)
+		order := readTopic(t, v).order
+		if !slices.Equal(order, out.Order) {
+			t.Errorf("want %v, got %v", out.Order, order)
 		}
+		near(t, "RR of the higher score", out.RR, Judge(order, map[string]int{"hi": 1}).ReciprocalRank().Float(), v.Tol)
+	},
+	"trec_eval_all": func(t *testing.T, v vector) { // a topic without gold counts as 0
+		checkMeans(t, v, func(mean Value, used, all int) float64 { return mean.Float() * float64(used) / float64(all) })
+	},
+	"ours_mean_excluding_no_gold": func(t *testing.T, v vector) {
+		checkMeans(t, v, func(mean Value, used, all int) float64 {
+			if used != all-1 {
+				t.Errorf("%d of %d topics used", used, all)
+			}
+			return mean.Float()
+		})
+	},
+}
+
+func checkMeans(t *testing.T, v vector, of func(mean Value, used, all int) float64) {
+	t.Helper()
+	var want map[string]float64
+	decode(t, v.Out, &want)
+	for name, want := range want {
+		var values []Value
+		for _, top := range topics(t) {
+			values = append(values, metric(t, top.ranking, name))
+		}
+		mean, used := Mean(values)
+		near(t, name, want, of(mean, used, len(values)), v.Tol)
 	}
 }
 
@@ -314,8 +353,40 @@ func BenchmarkNDCG(b *testing.B) {
 	}
 }
 
-func BenchmarkClopperPearsonLower(b *testing.B) {
+func BenchmarkClopperPearsonLowerFirstUse(b *testing.B) {
 	for b.Loop() {
-		ClopperPearsonLower(17, 20, 0.05)
+		bound{17, 50, 0.05}.lower()
+	}
+}
+
+// BenchmarkCase is the arithmetic of one verdict of 50 trials of each arm, results kept from other cases.
+func BenchmarkCase(b *testing.B) {
+	production, gold := make([]bool, 50), make([]bool, 50)
+	kA, kB := 0, 0
+	for i := range production {
+		production[i], gold[i] = i%3 != 0, i%4 != 0
+		if production[i] {
+			kA++
+		}
+		if gold[i] {
+			kB++
+		}
+	}
+	s := Sequential{0.5, 0.8, 1e-6} // is not decided before the last trial
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Decide(production)
+		s.Decide(gold)
+		for n := range production {
+			LogEvidence(kA*n/50, kB*n/50, n)
+			LogEvidence(kB*n/50, kA*n/50, n)
+		}
+		ConfidenceSequence(50, kA, 0.05)
+		ConfidenceSequence(50, kB, 0.05)
+		ClopperPearsonLower(kB, 50, 0.05)
+		FixedVerdict(50, kA, 0.5, 0.8, 0.05, true)
+		Boschloo(kA, 50, kB, 50)
+		Newcombe(kA, 50, kB, 50, 0.9)
+		MorePairs(kA, kB, 50, 50, 0.05)
 	}
 }

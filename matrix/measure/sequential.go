@@ -56,7 +56,8 @@ func (w steps) of(n, k int) Decision {
 	return Undecided
 }
 
-// LogRatio is the log likelihood ratio k·ln(High/Low) + (n-k)·ln((1-High)/(1-Low)) of k passes in n trials. It is 0 for counts that cannot be.
+// LogRatio is the log likelihood ratio k·ln(High/Low) + (n-k)·ln((1-High)/(1-Low)) of k passes in n trials. It is 0 for counts that cannot
+// be.
 func (s Sequential) LogRatio(n, k int) float64 {
 	if k < 0 || n < k {
 		return 0
@@ -123,9 +124,9 @@ func (s Sequential) MoreNeeded(n, k, most int) (r int, ok bool, probability floa
 }
 
 // ConfidenceSequence is the interval for the rate behind k passes of n that holds at all n at once, with probability 1-alpha: the one to
-// print where the trials were stopped by what they showed. It is the set of rates p at which the beta-binomial mixture
-// B(k+1, n-k+1) / (p^k (1-p)^(n-k)) is below 1/alpha (Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021), found by halving. It is
-// [0,1] for no trial, for counts that cannot be and for an alpha outside (0,1). It may hold Low where [Sequential] passes: that test aims at two rates and is the
+// print where the trials were stopped by what they showed. It is the set of rates p at which the beta-binomial mixture B(k+1, n-k+1) / (p^k
+// (1-p)^(n-k)) is below 1/alpha (Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021), found by halving. It is [0,1] for no trial, for
+// counts that cannot be and for an alpha outside (0,1). It may hold Low where [Sequential] passes: that test aims at two rates and is the
 // sharper one.
 func ConfidenceSequence(n, k int, alpha float64) (lo, hi float64) {
 	if k < 0 || n < k || n == 0 || !(alpha > 0 && alpha < 1) {
@@ -135,8 +136,8 @@ func ConfidenceSequence(n, k int, alpha float64) (lo, hi float64) {
 	return sequence(n, k, func(p float64) bool { return mixture(whole, n, k, p) < -math.Log(alpha) })
 }
 
-// TunedConfidenceSequence is a [ConfidenceSequence] that is narrowest near a number of trials that is expected: its prior is
-// Beta(mp, m(1-p)) around each rate p, with m = expected/(2L + ln(1+2L)) - 1, at least 0.001, and L = ln(1/alpha), as bernoulli_confidence_interval
+// TunedConfidenceSequence is a [ConfidenceSequence] that is narrowest near a number of trials that is expected: its prior is Beta(mp,
+// m(1-p)) around each rate p, with m = expected/(2L + ln(1+2L)) - 1, at least 0.001, and L = ln(1/alpha), as bernoulli_confidence_interval
 // of gostevehoward/confseq has it. It is [0,1] where [ConfidenceSequence] is.
 func TunedConfidenceSequence(n, k int, alpha float64, expected int) (lo, hi float64) {
 	if k < 0 || n < k || n == 0 || !(alpha > 0 && alpha < 1) {

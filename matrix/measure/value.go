@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 )
 
@@ -76,4 +77,17 @@ func Mean(values []Value) (mean Value, used int) {
 		return none(NoValues), 0
 	}
 	return Value{number: sum.Quo(sum, big.NewRat(int64(used), 1)), exact: exact}, used
+}
+
+// minus is v - w of two values that there are.
+func (v Value) minus(w Value) Value {
+	return Value{number: new(big.Rat).Sub(v.number, w.number), exact: v.exact && w.exact}
+}
+
+// about is a number in floating point as a value: near what it stands for, and not it. What no number is has the reason.
+func about(f float64, reason string) Value {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return none(reason)
+	}
+	return Value{number: new(big.Rat).SetFloat64(f)}
 }
