@@ -172,15 +172,36 @@ func (r Ranking) AveragePrecision(k int) Value {
 }
 
 // NDCG is the discounted gain of the first k places (0: all) over the best that they could have had. Gains are linear in the grade.
-func (r Ranking) NDCG(k int) Value {
+func (r Ranking) NDCG(k int) Value { return r.ndcg(k, func(grade int) int { return grade }) }
+
+// mostGrade is the largest grade that ExponentialNDCG takes.
+const mostGrade = 30
+
+// ExponentialNDCG is [Ranking.NDCG] with gains of 2^grade - 1, as some tools have it: say which of the two a number is. It has no value
+// where a grade is beyond 30. The two agree where no grade is beyond 1.
+func (r Ranking) ExponentialNDCG(k int) Value {
+	if len(r.ideal) > 0 && r.ideal[0] > mostGrade {
+		return none(fmt.Sprintf("a grade of %d is beyond %d", r.ideal[0], mostGrade))
+	}
+	return r.ndcg(k, func(grade int) int { return 1<<grade - 1 })
+}
+
+func (r Ranking) ndcg(k int, gain func(grade int) int) Value {
 	if v, ok := r.undefined(k, true); ok {
 		return v
+	}
+	gains := func(grades []int) []int {
+		out := make([]int, len(grades))
+		for i, grade := range grades {
+			out[i] = gain(grade)
+		}
+		return out
 	}
 	ideal := r.ideal
 	if k > 0 {
 		ideal = ideal[:min(k, len(ideal))]
 	}
-	return ratio(discounted(r.gains[:r.top(k)]), discounted(ideal))
+	return ratio(discounted(gains(r.gains[:r.top(k)])), discounted(gains(ideal)))
 }
 
 // TrecOrder orders scored items as trec_eval does, whatever their ranks say: by score, then by id, both descending. It is for exports
