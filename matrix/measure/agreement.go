@@ -3,8 +3,6 @@ package measure
 import (
 	"math"
 	"math/big"
-
-	"gonum.org/v1/gonum/mathext"
 )
 
 // Agreement holds labels of a person against those of a judge, "pass" being positive, for a random sample of judged answers.
@@ -157,7 +155,7 @@ func RoganGladen(judged, sensitivity, specificity Count, alpha float64) Estimate
 	if !betterThanChance(sensitivity, specificity) {
 		return noEstimate(NoBetter)
 	}
-	z := mathext.NormalQuantile(1 - alpha/2)
+	z := upper(alpha / 2)
 	z2 := float64(z * z)
 	n, n1, n0 := float64(judged.N)+z2, float64(sensitivity.N)+2, float64(specificity.N)+2
 	q, se1, sp1 := (float64(judged.K)+z2/2)/n, float64(sensitivity.K+1)/n1, float64(specificity.K+1)/n0
@@ -237,7 +235,7 @@ func (p Prediction) Interval(alpha float64) (lo, hi float64) {
 }
 
 func (p Prediction) half(alpha float64) float64 {
-	return float64(mathext.NormalQuantile(1-alpha/2) * p.Error)
+	return float64(upper(alpha/2) * p.Error)
 }
 
 // JudgedMargin is the margin on judged rates that stands for a margin on true ones where one judge judges both arms: margin·(Se+Sp-1) with

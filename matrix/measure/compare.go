@@ -3,8 +3,6 @@ package measure
 import (
 	"math"
 	"math/big"
-
-	"gonum.org/v1/gonum/mathext"
 )
 
 // A candidate is compared with a baseline on the same cases, with trials of both interleaved in time.
@@ -23,7 +21,7 @@ func possible(pairs []Pair) bool {
 
 // Differences returns, by case, the score of the candidate less that of the baseline, times a number that makes all of them whole, and that
 // number: the least common multiple of the numbers of trials. It is not ok for counts that cannot be, without a case, and where the
-// multiple is beyond a million.
+// multiple is beyond 10^12.
 func Differences(pairs []Pair) (d []int64, times int64, ok bool) {
 	if !possible(pairs) {
 		return nil, 0, false
@@ -32,7 +30,7 @@ func Differences(pairs []Pair) (d []int64, times int64, ok bool) {
 	for _, p := range pairs {
 		for _, n := range [2]int{p.Candidate.N, p.Baseline.N} {
 			times = times / gcd(times, int64(n)) * int64(n)
-			if times > 1_000_000 {
+			if times > 1_000_000_000_000 {
 				return nil, 0, false
 			}
 		}
@@ -228,12 +226,12 @@ type Difference struct{ Delta, Lo, Hi float64 }
 // SuiteDifference is the interval for the mean difference where the cases are all that there are: Newcombe's of two Wilson intervals, each
 // for the macro mean p of an arm with n_eff trials at one-sided alpha. With N = m²/Σ(1/n) and v the variance of one trial of a case, n_eff
 // is N/R where R = min(1, (Σv + ¼)/(m·p(1-p) + ¼)), the share of the variance that is within cases, and N where a case has one trial. It
-// has no width of 0. It is not ok for counts that cannot be and without a case.
+// has no width of 0. It is not ok for counts that cannot be, without a case and for an alpha outside (0,½).
 func SuiteDifference(pairs []Pair, alpha float64) (d Difference, ok bool) {
-	if !possible(pairs) || !(alpha > 0 && alpha < 1) {
+	if !possible(pairs) || !(alpha > 0 && alpha < 0.5) {
 		return Difference{}, false
 	}
-	z := mathext.NormalQuantile(1 - alpha)
+	z := upper(alpha)
 	pC, nC := effective(pairs, func(p Pair) Count { return p.Candidate })
 	pB, nB := effective(pairs, func(p Pair) Count { return p.Baseline })
 	loC, hiC := score(pC, nC, z)
@@ -267,9 +265,9 @@ func effective(pairs []Pair, arm func(Pair) Count) (p, n float64) {
 // PopulationDifference is the interval for the mean difference where the cases are a sample, Bonett and Price 2012: with one case of +1 and
 // one of -1 added, mean ± z·SE. d are the differences by case, within [-1,1]; cluster holds the cluster of each, or is nil: with C clusters
 // two of the average size s = m/C are added, with sums +s and -s. Metrics that are no pass rates are scaled to [-1,1] first. It is not ok
-// without a case or with a difference that is not a number.
+// without a case, with a difference that is not a number and for an alpha outside (0,½).
 func PopulationDifference(d []float64, cluster []int, alpha float64) (out Difference, ok bool) {
-	if len(d) == 0 || cluster != nil && len(cluster) != len(d) || !(alpha > 0 && alpha < 1) {
+	if len(d) == 0 || cluster != nil && len(cluster) != len(d) || !(alpha > 0 && alpha < 0.5) {
 		return Difference{}, false
 	}
 	type group struct{ sum, size float64 }
@@ -303,7 +301,7 @@ func PopulationDifference(d []float64, cluster []int, alpha float64) (out Differ
 		r := g.sum - float64(g.size*middle)
 		squares += float64(r * r)
 	}
-	half := float64(mathext.NormalQuantile(1-alpha) * math.Sqrt(squares) / size)
+	half := float64(upper(alpha) * math.Sqrt(squares) / size)
 	return Difference{total / m, max(-1, middle-half), min(1, middle+half)}, true
 }
 

@@ -218,6 +218,18 @@ func TestExactTestsHoldTheirLevel(t *testing.T) {
 	}
 }
 
+// TestUnequalTrials: numbers of trials without a small multiple in common are drawn, and a clear gain is seen all the same.
+func TestUnequalTrials(t *testing.T) {
+	t.Parallel()
+	var pairs []Pair
+	for n := 5; n < 20; n++ {
+		pairs = append(pairs, Pair{Count{n, n}, Count{1, n + 1}})
+	}
+	if better, worse := Stratified(pairs); better != 1./100_001 || worse < 0.99 {
+		t.Errorf("better %v, worse %v", better, worse)
+	}
+}
+
 func TestClusterSums(t *testing.T) {
 	t.Parallel()
 	if got := ClusterSums([]int64{1, 2, 4, 8}, []int{7, 3, 7, 3}); len(got) != 2 || got[0] != 5 || got[1] != 10 {
@@ -279,6 +291,21 @@ func TestCompareImpossible(t *testing.T) {
 		if _, ok := PopulationDifference(d, nil, 0.05); ok {
 			t.Errorf("%v has an interval", d)
 		}
+	}
+	ties := []Pair{{Count{5, 5}, Count{5, 5}}}
+	for _, alpha := range []float64{0, 0.5, 1, math.NaN(), math.Inf(1)} {
+		if _, ok := SuiteDifference(ties, alpha); ok {
+			t.Errorf("alpha %v has an interval", alpha)
+		}
+		if _, ok := PopulationDifference([]float64{0}, nil, alpha); ok {
+			t.Errorf("alpha %v has an interval", alpha)
+		}
+	}
+	if d, ok := SuiteDifference(ties, 1e-300); !ok || !(d.Lo < -0.9 && d.Hi > 0.9) { // 1 - alpha is 1
+		t.Errorf("a tiny alpha: %v, %v", d, ok)
+	}
+	if lo, hi := Wilson(3, 5, math.Nextafter(1, 0)); !(lo > 0 && lo < 0.1 && hi > 0.9 && hi < 1) {
+		t.Errorf("a level next to 1: [%v,%v]", lo, hi)
 	}
 	if better, worse, either := McNemar(-1, 3); better != 1 || worse != 1 || either != 1 {
 		t.Errorf("%v, %v, %v", better, worse, either)

@@ -3,8 +3,6 @@ package measure
 import (
 	"math"
 	"sync"
-
-	"gonum.org/v1/gonum/mathext"
 )
 
 // Two arms that differ in one thing are contrasted here: A, as it is, and B, with the thing replaced. k of an arm is its passes, n its
@@ -311,7 +309,7 @@ func Newcombe(kA, nA, kB, nB int, level float64) (lo, hi float64) {
 	if !(table{kA, nA, kB, nB}).possible() || nA == 0 || nB == 0 || !(level > 0 && level < 1) {
 		return -1, 1
 	}
-	z := mathext.NormalQuantile((1 + level) / 2)
+	z := upper((1 - level) / 2)
 	loA, hiA := wilson(kA, nA, z)
 	loB, hiB := wilson(kB, nB, z)
 	pA, pB := float64(kA)/float64(nA), float64(kB)/float64(nB)

@@ -32,7 +32,7 @@ func Wilson(k, n int, level float64) (lo, hi float64) {
 	if k < 0 || n < k || !(level > 0 && level < 1) {
 		return 0, 1
 	}
-	return wilson(k, n, mathext.NormalQuantile((1+level)/2))
+	return wilson(k, n, upper((1-level)/2))
 }
 
 // wilson is [0,1] of no trial, and its ends are exact where all trials pass or none does.
@@ -61,6 +61,9 @@ func score(p, count, z float64) (lo, hi float64) {
 	half := float64(float64(z/scale) * math.Sqrt(spread))
 	return max(0, centre-half), min(1, centre+half)
 }
+
+// upper is the standard normal quantile at 1-alpha, finite for 0 < alpha < 1 however near to 0.
+func upper(alpha float64) float64 { return -mathext.NormalQuantile(alpha) }
 
 // Jeffreys is the interval between the quantiles of Beta(k+½, n-k+½) at a two-sided level, with 0 for k 0 and 1 for k n. It is [0,1] where
 // [Wilson] is. It is for display: as a bound it errs up to three times as often as it says.

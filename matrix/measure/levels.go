@@ -190,7 +190,7 @@ func MeanInterval(scores []float64, cluster []int, level float64) (lo, hi float6
 	for _, c := range cluster {
 		clusters[c] = true
 	}
-	half := float64(student((1+level)/2, float64(len(clusters)-1)) * se.Float())
+	half := float64(-student((1-level)/2, float64(len(clusters)-1)) * se.Float())
 	return mean(scores) - half, mean(scores) + half, true
 }
 
@@ -211,7 +211,7 @@ func planned(alpha, power float64) (z float64, ok bool) {
 	if !(alpha > 0 && alpha < 2 && power > 0 && power < 1) {
 		return 0, false
 	}
-	return mathext.NormalQuantile(1-alpha/2) + mathext.NormalQuantile(power), true
+	return upper(alpha/2) + mathext.NormalQuantile(power), true
 }
 
 // CasesNeeded is how many cases find a difference delta with the power, in a two-sided test at alpha: (z_{α/2}+z_β)²·(w² + sC²/KC +
