@@ -50,7 +50,7 @@ func TestDefaults(t *testing.T) {
 			Generate: matrix.Generate{Temperature: "0", Seed: 1, MaxTokens: 400},
 			Refusal:  []string{"I don't know", "I do not know"},
 		},
-		Runs:   matrix.Runs{Repeats: 5, Perturbations: matrix.Perturbations()},
+		Runs:   matrix.Runs{Repeats: matrix.Auto, MaxRepeats: 20, Alpha: "0.05", Repairs: true, Perturbations: matrix.Perturbations()},
 		Checks: matrix.Checks{Sample: 32, Fingerprint: matrix.FingerprintCheap, Elsewhere: 200000},
 		Limits: matrix.Limits{Concurrency: 4, Timeout: matrix.Duration(time.Minute), Retries: 2},
 	}

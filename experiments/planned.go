@@ -7,7 +7,7 @@ import (
 
 // notBuilt lists the keys, and with "=" the values, that a later version will take. An author who has read of them is not to be
 // told of a slip of the pen.
-var notBuilt = []string{"gates", "remote", "runs.max_repeats", "runs.repeats=auto"}
+var notBuilt = []string{"gates", "remote"}
 
 // planned says of a key of an experiment, or of its value, that it is not built yet, or stands in another place now; "" where that
 // is not so.

@@ -254,8 +254,20 @@ type CachedAnswer struct {
 
 // Runs says how often and with which perturbations the matrix is run.
 type Runs struct {
-	Repeats       int      `json:"repeats"`       // generations of A, B and each D; a deterministic generator needs one
+	Repeats       Repeats  `json:"repeats"`       // generations of A, B and each D; a deterministic generator needs one
+	MaxRepeats    int      `json:"max_repeats"`   // the most of them where Repeats is Auto
+	Alpha         Decimal  `json:"alpha"`         // the most that a wrong attribution of one case may happen, 0 to 1
+	Repairs       bool     `json:"repairs"`       // run the ladder, and the repair of what is found
 	Perturbations []string `json:"perturbations"` // variants of D, see Perturbations
+}
+
+// ErrorRate is Alpha, or 0.05 where none is set.
+func (r Runs) ErrorRate() float64 {
+	const usual = 0.05
+	if r.Alpha == "" {
+		return usual
+	}
+	return r.Alpha.Float()
 }
 
 // How the fingerprint of the index is taken before and after.

@@ -26,8 +26,8 @@ type AnswerRelevancy struct {
 
 // Judges reports whether the answers of a cell are judged. A cell is named as a whole, by its variant, or by its letter.
 func (j *Judge) Judges(cell CellID) bool {
-	if j == nil || cell == CellAgain {
-		return false
+	if j == nil || cell.Run() != Perturbation && cell.Variant() != "" {
+		return false // a repair, a rung, or A once more
 	}
 	letter, _, _ := strings.Cut(string(cell), "/")
 	variant, _, _ := strings.Cut(string(cell), ":")

@@ -106,7 +106,8 @@ type Plan struct {
 	Schema        string          `json:"schema"`
 	Case          string          `json:"case"`
 	CaseDigest    string          `json:"case_digest"`
-	Deterministic bool            `json:"deterministic"` // the generator declares that equal requests give equal answers
+	Deterministic bool            `json:"deterministic"`  // the generator declares that equal requests give equal answers
+	Auto          bool            `json:"auto,omitempty"` // cells are repeated until they decide; Repeats of a cell is the most
 	Cells         []PlannedCell   `json:"cells"`
 	Rewrite       *PlannedRewrite `json:"rewrite,omitempty"`
 	Retrievals    []PlannedSearch `json:"retrievals"`
@@ -141,6 +142,7 @@ const (
 	IfGoldMissed  = "gold is not among the items that C passes on"
 	IfManyPacked  = "A's context holds more than one item"
 	IfGoldOffered = "there is gold text to substitute"
+	IfDecides     = "it decides something" // a repair or a rung of the ladder
 )
 
 // Expand makes the plan of one case. It is pure: the same experiment and case give the same plan.
@@ -149,28 +151,28 @@ func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("case %q: %w", c.ID, err)
 	}
-	settings, err := Digest(struct {
-		Generator *Backend
-		Prompt    Prompt
-		Generate  Generate
-		Faults    *Faults
-		Tokenizer string
-		Refusal   []string
-		Claims    []Claim
-		Expect    Expect
-		Answer    *AnswerForm `json:",omitempty"`
-		Pipeline  *Backend    `json:",omitempty"`
-	}{e.Backends.Generator, e.Pipeline.Prompt, e.Pipeline.Generate, e.Pipeline.Faults, e.Pipeline.Assemble.Tokenizer, e.Pipeline.Refusal, c.Claims, c.Expect, e.Pipeline.Answer, e.Backends.Pipeline})
+	settings, err := settingsOf(e, c, &e.Pipeline)
 	if err != nil {
-		return nil, fmt.Errorf("settings of experiment %q: %w", e.Name, err)
+		return nil, err
 	}
-	repeats := e.Runs.Repeats
+	reference := e.Pipeline.WithReferencePrompt()
+	plainSettings, err := settingsOf(e, c, &reference)
+	if err != nil {
+		return nil, err
+	}
+	repeats := int(e.Runs.Repeats)
+	if e.Runs.Repeats == Auto {
+		repeats = e.Runs.MaxRepeats
+	}
 	if deterministic {
 		repeats = 1
 	}
-	p := &Plan{Schema: PlanSchema, Case: c.ID, CaseDigest: digest, Deterministic: deterministic}
+	p := &Plan{Schema: PlanSchema, Case: c.ID, CaseDigest: digest, Deterministic: deterministic, Auto: e.Runs.Repeats == Auto && !deterministic}
 	add := func(cell PlannedCell) {
 		cell.Repeats, cell.Settings = repeats, settings
+		if cell.Cell.ReferencePrompt() {
+			cell.Settings = plainSettings
+		}
 		p.Cells = append(p.Cells, cell)
 	}
 	add(PlannedCell{Cell: CellA})
@@ -184,12 +186,35 @@ func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
 			}
 		}
 	}
+	for _, cell := range expandRepairs(e, c) {
+		add(cell)
+	}
 	if p.Rewrite, err = expandRewrite(e); err != nil {
 		return nil, err
 	}
 	p.Retrievals = expandSearches(e, c)
 	p.Judgements = p.judgements(e, c)
 	return p, p.Check()
+}
+
+// settingsOf is the digest of what is the same in all cells that are compared: model, prompt, generation settings and checks.
+func settingsOf(e *Experiment, c *Case, p *Pipeline) (string, error) {
+	digest, err := Digest(struct {
+		Generator *Backend
+		Prompt    Prompt
+		Generate  Generate
+		Faults    *Faults
+		Tokenizer string
+		Refusal   []string
+		Claims    []Claim
+		Expect    Expect
+		Answer    *AnswerForm `json:",omitempty"`
+		Pipeline  *Backend    `json:",omitempty"`
+	}{e.Backends.Generator, p.Prompt, p.Generate, p.Faults, p.Assemble.Tokenizer, p.Refusal, c.Claims, c.Expect, p.Answer, e.Backends.Pipeline})
+	if err != nil {
+		return "", fmt.Errorf("settings of experiment %q: %w", e.Name, err)
+	}
+	return digest, nil
 }
 
 func expandVariant(variant string, c *Case) []PlannedCell {
@@ -292,15 +317,15 @@ func expandSearches(e *Experiment, c *Case) []PlannedSearch {
 // ErrManyChanges is returned by [Plan.Check] for a plan that changes more than one thing between two compared cells.
 var ErrManyChanges = errors.New("more than one thing changes")
 
-// Check enforces one change at a time: A, B and every D share prompt and generation settings, every D names the one
-// change it makes to one base, and no cell appears twice.
+// Check enforces one change at a time: A, B and every D share prompt and generation settings, which the reference prompt alone
+// may change, every D names the one change it makes to one base, and no cell appears twice.
 func (p *Plan) Check() error {
 	seen := map[CellID]bool{}
 	for i, c := range p.Cells {
 		switch {
 		case seen[c.Cell]:
 			return fmt.Errorf("plan of case %q: cell %q appears twice", p.Case, c.Cell)
-		case c.Settings != p.Cells[0].Settings:
+		case c.Settings != p.Cells[0].Settings && !c.Cell.ReferencePrompt():
 			return fmt.Errorf("plan of case %q: cell %q has other prompt or generation settings than %q: %w", p.Case, c.Cell, p.Cells[0].Cell, ErrManyChanges)
 		case c.Repeats < 1:
 			return fmt.Errorf("plan of case %q: cell %q has %d repeats", p.Case, c.Cell, c.Repeats)
@@ -337,7 +362,13 @@ func (p *Plan) Generations() int {
 	if p.Rewrite != nil {
 		n++
 	}
+	repairs := 0
 	for _, c := range p.Cells {
+		if c.Condition == IfDecides {
+			if repairs++; repairs > MostRepairs {
+				continue
+			}
+		}
 		n += c.Repeats
 	}
 	return n
