@@ -4,17 +4,23 @@ import (
 	"slices"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/measure"
 )
 
 // finish counts claims and says whether each perturbation shows what it is declared to show.
 func (x *facts) finish() {
 	x.compareGenerators()
+	x.decideCells()
 	for _, planned := range x.p.Cells {
 		c := x.cells[planned.Cell]
-		c.result.NotRun = c.result.Planned - c.result.Scored - c.result.Unscored - c.result.Failed
-		if c.result.Scored > 0 && !c.result.Exact {
-			c.result.Wilson95 = Wilson95(c.result.Pass, c.result.Scored)
+		if x.p.Auto || planned.Condition == matrix.IfDecides {
+			c.result.Planned = c.asked() // what is not needed was not planned
 		}
+		c.result.NotRun = c.result.Planned - c.result.Scored - c.result.Unscored - c.result.Failed
+		if c.result.Scored > 0 {
+			c.result.Decision = c.decided.String()
+		}
+		c.result.interval(x.by.by)
 		for i, claim := range x.c.Claims {
 			count := ClaimCount{ID: claim.ID, N: len(c.features)}
 			for _, f := range c.features {
@@ -30,12 +36,24 @@ func (x *facts) finish() {
 		case x.standIn && planned.Expect == matrix.ExpectInvariant && planned.Base.Run() == matrix.Production:
 			c.result.Expect = "" // of another pipeline than the base's, nothing is expected
 		case planned.Expect != "":
-			c.result.Held = held(planned.Expect, c, x.cells[planned.Base])
+			c.result.Held = x.held(planned.Expect, c, x.cells[planned.Base])
 		}
 	}
 }
 
-func held(expect matrix.Expectation, c, base *cellFacts) matrix.Answer {
+// interval gives a cell that was scored the interval that holds for how its trials were counted.
+func (r *CellResult) interval(by string) {
+	switch {
+	case r.Scored == 0 || by == DecidedExactly:
+	case by == DecidedSequential:
+		lo, hi := measure.ConfidenceSequence(r.Scored, r.Pass, 0.05)
+		r.Sequence95 = []string{decimals(lo), decimals(hi)}
+	default:
+		r.Wilson95 = Wilson95(r.Pass, r.Scored)
+	}
+}
+
+func (x *facts) held(expect matrix.Expectation, c, base *cellFacts) matrix.Answer {
 	if !c.usable() {
 		return matrix.Unknown
 	}
@@ -45,24 +63,31 @@ func held(expect matrix.Expectation, c, base *cellFacts) matrix.Answer {
 			return matrix.Unknown // an answer from a cache says nothing of the context that is varied
 		}
 		switch {
-		case c.passes() == base.passes():
+		case c.better, c.worse:
+			return matrix.No
+		case c.decided == base.decided && c.decided != measure.Undecided:
 			return matrix.Yes
-		case !c.result.Exact && overlap(c.result.Wilson95, base.result.Wilson95):
-			return matrix.Unknown // on two sides of the limit, and not apart
 		}
-		return matrix.No
+		return matrix.Unknown
 	case matrix.ExpectBreaks:
-		return boolAnswer(!c.passes())
+		return decisionAnswer(c.state, measure.Fails)
 	case matrix.ExpectAbstains:
-		return boolAnswer(c.every(func(f *TrialFeatures) bool { return f.Refused }))
+		refusals := make([]bool, len(c.features))
+		for i, f := range c.features {
+			refusals[i] = f.Refused
+		}
+		return decisionAnswer(x.by.of(refusals, false), measure.Passes)
 	default: // prefers-current
-		return boolAnswer(c.passes())
+		return decisionAnswer(c.state, measure.Passes)
 	}
 }
 
-// overlap reports whether two intervals share a value.
-func overlap(a, b []string) bool {
-	return len(a) == 2 && len(b) == 2 && matrix.Decimal(a[0]).Float() <= matrix.Decimal(b[1]).Float() && matrix.Decimal(b[0]).Float() <= matrix.Decimal(a[1]).Float()
+// decisionAnswer says whether a decision is the one that is wanted.
+func decisionAnswer(d, want measure.Decision) matrix.Answer {
+	if d == measure.Undecided {
+		return matrix.Unknown
+	}
+	return boolAnswer(d == want)
 }
 
 // goldRanks lists where each required item stands at each boundary.

@@ -18,16 +18,19 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	}
 	x := newFacts(e, c, p, o, f)
 	w := walk(x)
+	w.checkDefects()
 	ev := Evaluation{
 		Schema: EvaluationSchema, Case: c.ID, Risk: c.Risk, Outcome: w.outcome, Qualifier: w.qualifier,
-		Defects: w.defects, Missing: w.missing, Stages: w.stages(), Checks: x.checks(), Retrieval: x.retrievalResult(),
-		Answer: x.answerFacts(), Findings: w.findings(), NotProduction: x.notProduction(), ObservationDigest: digest, Ruleset: Ruleset(),
+		Defects: w.defects, Behind: w.behind, Missing: w.missing, Stages: w.stages(), Checks: x.checks(), Retrieval: x.retrievalResult(),
+		Attribution: x.attribution, Answer: x.answerFacts(), Findings: w.findings(), NotProduction: x.notProduction(), ObservationDigest: digest, Ruleset: Ruleset(),
 	}
 	if ev.Defects == nil {
 		ev.Defects = []Defect{}
 	}
 	for _, planned := range p.Cells {
-		ev.Cells = append(ev.Cells, x.cells[planned.Cell].result)
+		if c := x.cells[planned.Cell]; planned.Condition != matrix.IfDecides || c.asked() > 0 {
+			ev.Cells = append(ev.Cells, c.result)
+		}
 	}
 	ev.Findings = append(ev.Findings, x.rewriteFindings()...)
 	ev.Summary, ev.Story = w.summary(), w.story()
@@ -62,8 +65,11 @@ type walker struct {
 	missing   []string
 	fired     map[*Rule]int // index into defects
 	says      []string      // of each defect, its rule's sentence
-	ended     bool
-	last      *Rule // is left when no other fires
+	behind    []Defect      // what showed when a defect was repaired
+
+	behindSays []string // of each of these
+	ended      bool
+	last       *Rule // is left when no other fires
 }
 
 func walk(x *facts) *walker {
@@ -98,7 +104,7 @@ const (
 func (w *walker) judgeable() string {
 	a := w.cells[matrix.CellA]
 	switch {
-	case !a.usable(), a.passes(), w.unstableIndex(), len(w.defects) > 0 && w.c.Expect != matrix.ExpectAnswer:
+	case !a.fails(), w.unstableIndex(), len(w.defects) > 0 && w.c.Expect != matrix.ExpectAnswer:
 		return "A"
 	}
 	return ""
@@ -178,9 +184,6 @@ func (w *walker) miss(r *Rule, f finding) {
 	}
 }
 
-// fewTrials is how many answers of a stochastic generator are too few to show what it does.
-const fewTrials = 5
-
 func (w *walker) add(r *Rule, f finding, gold string) {
 	i, known := w.fired[r]
 	if !known {
@@ -188,8 +191,8 @@ func (w *walker) add(r *Rule, f finding, gold string) {
 		if f.grade != "" {
 			grade = f.grade
 		}
-		if a := w.cells[matrix.CellA].result; !a.Exact && a.Scored < fewTrials && (r.Stage == StageGenerate || r.Stage == StageAbstain || r.Stage == StageSeam) {
-			grade = Inferred // so few answers of a generator that varies show little
+		if t := w.attribution; t != nil && t.Level == RestoresForSome && (r.Stage == StageGenerate || r.Stage == StageAbstain || r.Stage == StageSeam) {
+			grade = Inferred // how the generator does with gold alone is not established
 		}
 		seen := func(text string) string { return text }
 		if w.promptUnseen() && (r.Stage == StageGenerate || r.Stage == StageAbstain) {
@@ -231,6 +234,9 @@ func (w *walker) decide() {
 	case !a.usable():
 		w.outcome = Inconclusive
 		w.missing = append(w.missing, w.environment())
+	case !a.passes() && !a.fails():
+		w.outcome = Inconclusive
+		w.missing = append(w.missing, w.undecidedSays())
 	case a.passes() && w.blindToAccess():
 		w.outcome = Inconclusive
 		w.missing = append(w.missing, "access: "+noAccessField)

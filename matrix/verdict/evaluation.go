@@ -78,10 +78,12 @@ type Evaluation struct {
 	Summary           string          `json:"summary"` // one line: what was seen
 	Story             string          `json:"story"`   // two or three sentences: what happened
 	Defects           []Defect        `json:"defects"`
+	Behind            []Defect        `json:"behind,omitempty"` // what showed when one of the defects was repaired: they are next
 	Stages            []StageState    `json:"stages"`
 	Cells             []CellResult    `json:"cells"`
 	Checks            []Check         `json:"checks"`
 	Retrieval         RetrievalResult `json:"retrieval"`
+	Attribution       *Attribution    `json:"attribution,omitempty"` // what A's failure is due to, by holding it against B
 	Answer            AnswerFacts     `json:"answer"`
 	Missing           []string        `json:"missing,omitempty"`        // what would have to be observed to decide
 	Findings          []string        `json:"findings,omitempty"`       // worth knowing, not the cause
@@ -101,7 +103,9 @@ type Defect struct {
 	Decided  string   `json:"decided_by"` // the observation that decides between this label and its neighbours
 	TryFirst string   `json:"try_first"`
 	Wasted   string   `json:"wasted_effort"`
-	Gold     []string `json:"gold,omitempty"` // sources of the gold it is about
+	Gold     []string `json:"gold,omitempty"`   // sources of the gold it is about
+	Repair   string   `json:"repair,omitempty"` // the cell of the repair or rung that was run for it
+	Behind   string   `json:"behind,omitempty"` // of a defect in Evaluation.Behind: the one whose repair revealed it
 }
 
 // Name returns "stage/label".
@@ -116,21 +120,33 @@ type StageState struct {
 
 // CellResult counts the trials of one cell. Planned = Scored + Unscored + Failed + NotRun, always.
 type CellResult struct {
-	Cell     matrix.CellID      `json:"cell"`
-	Planned  int                `json:"planned"`
-	Scored   int                `json:"scored"`
-	Pass     int                `json:"pass"`
-	Unscored int                `json:"unscored"`         // filtered, truncated, or a copy
-	Copies   int                `json:"copies,omitempty"` // of Unscored: the same response as another repeat's
-	Failed   int                `json:"failed"`           // errors
-	NotRun   int                `json:"not_run"`
-	Reason   string             `json:"reason,omitempty"` // why trials were not run, or not scored
-	Exact    bool               `json:"exact,omitempty"`  // the generator is deterministic: no interval
-	Wilson95 []string           `json:"wilson95,omitempty"`
-	Refused  int                `json:"refused"`
-	Expect   matrix.Expectation `json:"expect,omitempty"`
-	Held     matrix.Answer      `json:"held,omitempty"` // the expectation: yes, no, unknown
-	Claims   []ClaimCount       `json:"claims,omitempty"`
+	Cell     matrix.CellID `json:"cell"`
+	Planned  int           `json:"planned"`
+	Scored   int           `json:"scored"`
+	Pass     int           `json:"pass"`
+	Unscored int           `json:"unscored"`         // filtered, truncated, or a copy
+	Copies   int           `json:"copies,omitempty"` // of Unscored: the same response as another repeat's
+	Failed   int           `json:"failed"`           // errors
+	NotRun   int           `json:"not_run"`
+	Reason   string        `json:"reason,omitempty"`   // why trials were not run, or not scored
+	Exact    bool          `json:"exact,omitempty"`    // the generator is deterministic: no interval
+	Decision string        `json:"decision,omitempty"` // of a cell that was scored: passes, fails or undecided
+	// One of the two is there where equal requests may get unequal answers: an interval of 95 % for a number of trials that was fixed in
+	// advance, or one that holds whenever the counting stops.
+	Wilson95   []string           `json:"wilson95,omitempty"`
+	Sequence95 []string           `json:"sequence95,omitempty"`
+	Refused    int                `json:"refused"`
+	Expect     matrix.Expectation `json:"expect,omitempty"`
+	Held       matrix.Answer      `json:"held,omitempty"` // the expectation: yes, no, unknown
+	Claims     []ClaimCount       `json:"claims,omitempty"`
+}
+
+// Interval returns the interval of the pass rate, nil where there is none.
+func (r *CellResult) Interval() []string {
+	if r.Sequence95 != nil {
+		return r.Sequence95
+	}
+	return r.Wilson95
 }
 
 // ClaimCount says in how many scored trials a claim was met.

@@ -12,6 +12,12 @@ import (
 // Extract reads every fact that needs a text: spans, claims, refusals, citations, copies. It is the only step that does.
 // An error means that the case itself cannot be compiled into a checker.
 func Extract(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations) (Features, error) {
+	return ExtractMore(e, c, o, nil)
+}
+
+// ExtractMore is [Extract] where the features of fewer retrievals and trials of the same case are known; nil: none are. What is known
+// is not read again.
+func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, known *Features) (Features, error) {
 	checker, err := NewChecker(c, e.Pipeline.Refusal)
 	if err != nil {
 		return Features{}, fmt.Errorf("case %q: %w", c.ID, err)
@@ -22,6 +28,9 @@ func Extract(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations) (Feat
 	}
 	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}}
 	x.readBase()
+	if known != nil {
+		return x.more(known), nil
+	}
 	f := Features{Schema: FeaturesSchema}
 	if texts, all := x.goldTexts(); all {
 		f.Fixture = SelfTest(c, texts, e.Pipeline.Refusal)
@@ -36,6 +45,28 @@ func Extract(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations) (Feat
 		f.Trials = append(f.Trials, x.trial(&o.Trials[i]))
 	}
 	return f, nil
+}
+
+// more reads what is not known yet.
+func (x *extractor) more(known *Features) Features {
+	f := *known
+	f.Trials = make([]TrialFeatures, 0, len(x.o.Trials))
+	f.Retrievals = slices.Clip(f.Retrievals)
+	for i := len(f.Retrievals); i < len(x.o.Retrievals); i++ {
+		f.Retrievals = append(f.Retrievals, x.retrieval(&x.o.Retrievals[i]))
+	}
+	read := make(map[string]int, len(known.Trials))
+	for i := range known.Trials {
+		read[known.Trials[i].CallKey] = i
+	}
+	for i := range x.o.Trials {
+		if at, ok := read[x.o.Trials[i].CallKey]; ok {
+			f.Trials = append(f.Trials, known.Trials[at])
+		} else {
+			f.Trials = append(f.Trials, x.trial(&x.o.Trials[i]))
+		}
+	}
+	return f
 }
 
 type extractor struct {

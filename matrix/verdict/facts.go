@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/measure"
 )
 
 // boundary is the first boundary that a required item does not cross in production.
@@ -60,6 +61,10 @@ type facts struct {
 	found  *RetrievalFeatures
 	gold   []*goldState
 
+	by          deciding
+	attributed  measure.Attribution // measure.Unattributed also where A and B cannot be held against each other
+	attribution *Attribution        // nil there
+
 	standIn bool // B and D are not production's: pipeline.prompt and backends.generator stand in for a service that takes no context
 }
 
@@ -74,6 +79,11 @@ type cellFacts struct {
 	texts    map[string]bool // refs of the answers of scored and copied trials
 	served   int             // copies that a cache says it served, with ids of their own or none
 	other    string          // another generator has answered it than A, and how that shows
+
+	cap           int              // repetitions at the most
+	decided       measure.Decision // on its own
+	state         measure.Decision // with what it is held against
+	better, worse bool             // of a perturbation: than its base
 }
 
 // usable reports whether the cell may decide anything. More than 5 % of errors and blocks make every verdict that uses it
@@ -86,11 +96,14 @@ func (c *cellFacts) usable() bool {
 	return 20*lost <= c.result.Scored+lost
 }
 
-func (c *cellFacts) passes() bool { return c.usable() && 5*c.result.Pass >= 4*c.result.Scored }
-func (c *cellFacts) fails() bool  { return c.usable() && 5*c.result.Pass < 4*c.result.Scored }
-func (c *cellFacts) mixed() bool {
-	return c != nil && c.result.Pass > 0 && c.result.Pass < c.result.Scored
-}
+func (c *cellFacts) passes() bool { return c != nil && c.state == measure.Passes }
+func (c *cellFacts) fails() bool  { return c != nil && c.state == measure.Fails }
+
+// atTimes reports whether the cell passes in more than a fifth of its trials, which is more often than by an accident.
+func (c *cellFacts) atTimes() bool { return c != nil && 5*c.result.Pass > c.result.Scored }
+
+// mixed reports whether the cell passes at times, and fails at times.
+func (c *cellFacts) mixed() bool { return c.atTimes() && 5*c.result.Pass < 4*c.result.Scored }
 
 // cached reports whether a scored trial was answered without asking the generator.
 func (c *cellFacts) cached() bool {
@@ -100,6 +113,18 @@ func (c *cellFacts) cached() bool {
 // every reports whether all scored trials of the cell have the property; false where there is none.
 func (c *cellFacts) every(has func(*TrialFeatures) bool) bool {
 	return c != nil && len(c.features) > 0 && !slices.ContainsFunc(c.features, func(f *TrialFeatures) bool { return !has(f) })
+}
+
+// most reports whether four in five scored trials or more have the property; false where there is none.
+func (c *cellFacts) most(has func(*TrialFeatures) bool) bool {
+	if c == nil || len(c.features) == 0 {
+		return false
+	}
+	n := 0
+	for _, f := range c.features {
+		n += one(has(f))
+	}
+	return 5*n >= 4*len(c.features)
 }
 
 func (c *cellFacts) some(has func(*TrialFeatures) bool) bool {
@@ -117,9 +142,9 @@ func (c *cellFacts) failing() []*TrialFeatures {
 }
 
 func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) *facts {
-	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: map[matrix.CellID]*cellFacts{}, standIn: composed(e, o)}
+	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: map[matrix.CellID]*cellFacts{}, by: decidingBy(e, p), standIn: composed(e, o)}
 	for _, planned := range p.Cells {
-		x.cells[planned.Cell] = &cellFacts{result: CellResult{Cell: planned.Cell, Planned: planned.Repeats, Exact: p.Deterministic, Expect: planned.Expect}}
+		x.cells[planned.Cell] = &cellFacts{cap: planned.Repeats, result: CellResult{Cell: planned.Cell, Planned: planned.Repeats, Exact: p.Deterministic, Expect: planned.Expect}}
 	}
 	for i := range o.Trials {
 		if cell, ok := x.cells[o.Trials[i].Cell]; ok && i < len(f.Trials) {

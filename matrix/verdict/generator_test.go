@@ -86,19 +86,19 @@ func TestWhoAnswered(t *testing.T) {
 		{
 			name: "an alias, and what it stands for", change: func(t *matrix.Trial) { t.ModelRequested = "m" },
 			findings: []string{
-				`generator: "m" was asked, "m-2025-04-14" answered in 4 of 4 generations`,
-				`generator: the model name "m" holds no date or revision, so that another model may answer under it (4 generations): name a dated one, or pin what answers in pins.generator.model_reported`,
+				`generator: "m" was asked, "m-2025-04-14" answered in 6 of 6 generations`,
+				`generator: the model name "m" holds no date or revision, so that another model may answer under it (6 generations): name a dated one, or pin what answers in pins.generator.model_reported`,
 			},
 		},
 		{name: "a bare name within this process", change: func(t *matrix.Trial) { t.ModelRequested, t.ModelReported, t.Outside = "m", "m", false }},
 		{name: "nothing reported", change: func(t *matrix.Trial) { t.ModelReported = "" }},
 		{
 			name: "a fingerprint that changes within A and B alike", change: func(t *matrix.Trial) { t.SystemFingerprint = fmt.Sprint("fp", t.Rep) },
-			findings: []string{"generator: 2 system fingerprints answered 4 generations: fp1 (2), fp2 (2)"},
+			findings: []string{"generator: 3 system fingerprints answered 6 generations: fp1 (2), fp2 (2), fp3 (2)"},
 		},
 		{
 			name: "another fingerprint in B", change: func(t *matrix.Trial) { t.SystemFingerprint = "fp" + string(t.Cell) },
-			findings: []string{"generator: 2 system fingerprints answered 4 generations: fpA (2), fpB (2)"},
+			findings: []string{"generator: 2 system fingerprints answered 6 generations: fpA (3), fpB (3)"},
 			missing:  []string{"generate: the generator's system fingerprint differs between A (fpA) and B (fpB), so that they cannot be compared: run again"},
 		},
 		{
@@ -109,8 +109,8 @@ func TestWhoAnswered(t *testing.T) {
 				}
 			},
 			findings: []string{
-				`generator: "m-2025-04-14" was asked, "m-2025-05-01" answered in 2 of 4 generations`,
-				"generator: 2 models answered 4 generations: m-2025-04-14 (2), m-2025-05-01 (2)",
+				`generator: "m-2025-04-14" was asked, "m-2025-05-01" answered in 3 of 6 generations`,
+				"generator: 2 models answered 6 generations: m-2025-04-14 (3), m-2025-05-01 (3)",
 			},
 			missing: []string{"generate: the generator's model differs between A (m-2025-04-14) and B (m-2025-05-01), so that they cannot be compared: run again"},
 		},
@@ -118,7 +118,7 @@ func TestWhoAnswered(t *testing.T) {
 			name: "a note of each seed", change: func(t *matrix.Trial) {
 				t.Notes = []string{fmt.Sprintf("seed %d was not sent: the server refused it", t.Seed)}
 			},
-			findings: []string{"generator: seed was not sent: the server refused it (in 4 of 4 generations)"},
+			findings: []string{"generator: seed was not sent: the server refused it (in 6 of 6 generations)"},
 		},
 		{
 			name: "a note of one", change: func(t *matrix.Trial) {
@@ -126,10 +126,10 @@ func TestWhoAnswered(t *testing.T) {
 					t.Notes = []string{"top_p 0.5 was not sent: models that reason take none"}
 				}
 			},
-			findings: []string{"generator: top_p 0.5 was not sent: models that reason take none (in 1 of 4 generations)"},
+			findings: []string{"generator: top_p 0.5 was not sent: models that reason take none (in 1 of 6 generations)"},
 		},
 	} {
-		ev := asked(t, 2, test.change)
+		ev := asked(t, 3, test.change)
 		got := slices.DeleteFunc(ev.Findings, func(s string) bool { return !strings.HasPrefix(s, "generator: ") })
 		if diff := cmp.Diff(test.findings, got); diff != "" && len(test.findings)+len(got) > 0 {
 			t.Errorf("%s: findings (-want +got):\n%s", test.name, diff)

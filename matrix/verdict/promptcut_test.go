@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -47,7 +48,7 @@ func TestPromptCutByTheServer(t *testing.T) {
 					trial.Usage.InputTokens = &c.reported
 				}
 			}
-			e, c, p, o := askedCase(2, func(trial *matrix.Trial) {
+			e, c, p, o := askedCase(3, func(trial *matrix.Trial) {
 				if trial.Cell == matrix.CellB {
 					report(trial, test.b)
 					return
@@ -67,10 +68,12 @@ func TestPromptCutByTheServer(t *testing.T) {
 			o.Trials = append(o.Trials, closed)
 			p.Cells = append(p.Cells, matrix.PlannedCell{Cell: closed.Cell, Base: matrix.CellA, Repeats: 1, Change: "the context is empty"})
 			if test.reordered {
-				last := o.Trials[0]
-				last.CallKey, last.Cell, last.Answer = "last", "D/gold-last", matrix.NewText("It is forty crowns.")
-				o.Trials = append(o.Trials, last)
-				p.Cells = append(p.Cells, matrix.PlannedCell{Cell: last.Cell, Base: matrix.CellA, Repeats: 1, Change: "the gold is moved to the end"})
+				const cell = "D/gold-last"
+				for _, last := range o.Trials[:3] {
+					last.CallKey, last.Cell, last.Answer = fmt.Sprint("last", last.Rep), cell, matrix.NewText("It is forty crowns.")
+					o.Trials = append(o.Trials, last)
+				}
+				p.Cells = append(p.Cells, matrix.PlannedCell{Cell: cell, Base: matrix.CellA, Repeats: 3, Change: "the gold is moved to the end"})
 			}
 			ev := evaluated(t, e, c, p, o)
 			got := slices.ContainsFunc(ev.Defects, func(d Defect) bool { return d.Name() == "prompt/truncated-by-server" })

@@ -149,7 +149,7 @@ func TestStandIn(t *testing.T) {
 			trial.Prompt, trial.Unobserved = nil, []string{matrix.PromptUnobserved}
 		}, outcome: Fail, defect: "abstain/refused-answerable", grade: Inferred, story: "The evidence was in the context, and the system refuses"},
 		{name: "A is sometimes right", a: func(trial *matrix.Trial) {
-			if trial.Rep > 3 {
+			if trial.Rep > 7 {
 				says(trial, "It is forty crowns.")
 			}
 		}, b: "I don't know.", outcome: Fail, defect: "generate/unstable", grade: Shown},
@@ -161,7 +161,7 @@ func TestStandIn(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			e, c, p, o := askedCase(5, func(trial *matrix.Trial) {
+			e, c, p, o := askedCase(10, func(trial *matrix.Trial) {
 				switch {
 				case trial.Cell == matrix.CellB && test.b != "":
 					trial.Answer = matrix.NewText(test.b)
@@ -177,8 +177,8 @@ func TestStandIn(t *testing.T) {
 			})
 			for variant, answer := range test.orders {
 				cell := matrix.CellID("D/" + variant)
-				p.Cells = append(p.Cells, matrix.PlannedCell{Cell: cell, Base: matrix.CellA, Expect: matrix.ExpectInvariant, Repeats: 5})
-				for i, trial := range o.Trials[5:10] { // B's
+				p.Cells = append(p.Cells, matrix.PlannedCell{Cell: cell, Base: matrix.CellA, Expect: matrix.ExpectInvariant, Repeats: 10})
+				for i, trial := range o.Trials[10:20] { // B's
 					trial.CallKey, trial.Cell, trial.Answer = fmt.Sprint(cell, i), cell, matrix.NewText(answer)
 					o.Trials = append(o.Trials, trial)
 				}

@@ -21,9 +21,9 @@ func generateRules() []Rule {
 				switch {
 				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
 					return no
-				case b.fails() && x.goldJudges() && (!b.every(refused) || x.allInPrompt() && a.result.Pass > 0):
+				case b.fails() && x.goldJudges() && (!b.most(refused) || x.allInPrompt() && a.atTimes()):
 					return fires(x, true)
-				case x.allInPrompt() && (b.passes() || x.standIn) && !a.every(refused) && len(x.production().Forbidden) == 0:
+				case x.allInPrompt() && (b.passes() || x.standIn) && !a.most(refused) && len(x.production().Forbidden) == 0:
 					return fires(x, false) // what a leaked item does to the answer is the leak's doing
 				}
 				return no
@@ -55,7 +55,7 @@ func generateRules() []Rule {
 			"retrieval work: the evidence was in the prompt",
 			func(x *facts, b bool) finding {
 				a, cell := x.cells[matrix.CellA], x.cells[cellOf(b)]
-				right := x.allInPrompt() && a.result.Pass > 0 // A was right with the evidence in its prompt, if only now and then
+				right := x.allInPrompt() && a.atTimes() // A was right with the evidence in its prompt, if only now and then
 				return when(cell.mixed() || b && right, passes(x, cellOf(b))+" with the evidence in its prompt", passes(x, matrix.CellA))
 			}),
 		rule("ignored-evidence", "The generator answers without looking at the context.",
@@ -63,7 +63,7 @@ func generateRules() []Rule {
 			"retrieval work: the context is not read",
 			func(x *facts, b bool) finding {
 				closed := x.cells[matrix.CellID("D/"+matrix.ClosedBook)]
-				same := b && closed != nil && closed.result.Scored > 0 && sameAnswers(x.cells[matrix.CellB], closed) && !closed.every(refused)
+				same := b && closed != nil && closed.result.Scored > 0 && sameAnswers(x.cells[matrix.CellB], closed) && !closed.most(refused)
 				return when(same, fmt.Sprintf("B with the evidence and D/closed-book without any context give the same answer (%d and %d trials)", len(x.cells[matrix.CellB].trials), closedTrials(closed)))
 			}),
 		rule("prefers-superseded", "With the old and the current text in the context, the generator answers from the old one.",
@@ -158,8 +158,11 @@ func cellOf(b bool) matrix.CellID {
 }
 
 func (x *facts) allRefuse(c *cellFacts) bool {
-	failing := c.failing()
-	return len(failing) > 0 && !slices.ContainsFunc(failing, func(f *TrialFeatures) bool { return !f.Refused })
+	failing, refusals := c.failing(), 0
+	for _, f := range failing {
+		refusals += one(f.Refused)
+	}
+	return len(failing) > 0 && 5*refusals >= 4*len(failing)
 }
 
 func closedTrials(c *cellFacts) int {
@@ -169,10 +172,19 @@ func closedTrials(c *cellFacts) int {
 	return len(c.trials)
 }
 
-// sameAnswers reports whether every answer of the two cells is the same text, citations aside being part of it.
+// sameAnswers reports whether most answers of the two cells, each taken by itself, are one text, citations being part of it.
 func sameAnswers(a, b *cellFacts) bool {
-	first := a.trials[0].Answer.Ref
-	return !slices.ContainsFunc(slices.Concat(a.trials, b.trials), func(t *matrix.Trial) bool { return t.Answer.Ref != first })
+	usual := func(c *cellFacts) (ref string) {
+		n := map[string]int{}
+		for _, t := range c.trials {
+			if n[t.Answer.Ref]++; 5*n[t.Answer.Ref] >= 3*len(c.trials) {
+				ref = t.Answer.Ref
+			}
+		}
+		return ref
+	}
+	first := usual(a)
+	return first != "" && first == usual(b)
 }
 
 func passes(x *facts, cell matrix.CellID) string {
@@ -291,7 +303,7 @@ func abstainRules() []Rule {
 				switch {
 				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
 					return no
-				case b.fails() && x.goldJudges() && b.every(refused) && !(x.allInPrompt() && a.result.Pass > 0):
+				case b.fails() && x.goldJudges() && b.most(refused) && !(x.allInPrompt() && a.atTimes()):
 					return yes(fmt.Sprintf("B refuses in %d of %s with the evidence alone in its prompt", b.result.Refused, counted(b.result.Scored, "trial", "trials")))
 				case x.allInPrompt() && x.allRefuse(a) && (b.passes() || x.standIn):
 					f := yes(fmt.Sprintf("A refuses in %d of %s with the evidence in its %s", a.result.Refused, counted(a.result.Scored, "trial", "trials"), x.seenIn()))

@@ -59,6 +59,9 @@ func (w *walker) story() string {
 		for _, s := range w.says[1:] {
 			out = append(out, "A second defect stands behind it: "+lowerFirst(s))
 		}
+		for _, s := range w.behindSays {
+			out = append(out, "With that repaired, the next one shows: "+lowerFirst(s))
+		}
 	case w.outcome == Environment:
 		out = append(out, "The provider or the store did not give an answer that can be scored; no stage is blamed.")
 	case w.outcome == Inconclusive:
