@@ -79,6 +79,22 @@ func (b *Budget) Spent() Amount {
 	return b.spent
 }
 
+// Left is the part of the scarcest limit, 0 to 1, that is neither spent nor reserved; 1 without a limit.
+func (b *Budget) Left() float64 {
+	if b == nil {
+		return 1
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	used, left := b.spent.plus(b.reserved), 1.0
+	for _, l := range [][2]int64{{b.most.Calls, used.Calls}, {b.most.Tokens, used.Tokens}, {b.most.Micro, used.Micro}} {
+		if l[0] > 0 {
+			left = min(left, max(0, 1-float64(l[1])/float64(l[0])))
+		}
+	}
+	return left
+}
+
 // Reserve sets an amount aside. Where there is room only if the calls that are under way take less than they may, it waits for them.
 // Where there is none even then, the error is a [*BudgetError]. What is reserved must be settled.
 func (b *Budget) Reserve(ctx context.Context, a Amount) error {

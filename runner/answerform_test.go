@@ -34,7 +34,7 @@ func (f *formed) Generate(_ context.Context, req adapters.GenerateRequest) (adap
 
 func TestStructuredAnswers(t *testing.T) {
 	t.Parallel()
-	loaded := written(t, strings.Replace(fees, "k: 2}}", "k: 2}, answer: {format: structured}}", 1)+"runs: {repeats: 2, perturbations: []}\n")
+	loaded := written(t, strings.Replace(fees, "k: 2}}", "k: 2}, answer: {format: structured}}", 1)+"runs: {repeats: 5, perturbations: []}\n")
 	for _, formats := range []bool{true, false} {
 		g := &formed{formats: formats, calls: &atomic.Int64{}, request: &atomic.Pointer[adapters.GenerateRequest]{}}
 		f := embedded.Factory()

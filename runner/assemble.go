@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sort"
@@ -35,9 +36,9 @@ func newCounter(name string) (counter, error) {
 	}, nil
 }
 
-// assemble packs what the retrieval kept, as production does, with its configured defects.
-func (r *caseRun) assemble(c *matrix.Retrieval) ([]matrix.Packed, []matrix.Dropped) {
-	settings, faults := r.experiment.Pipeline.Assemble, r.faults()
+// assemble packs what a retrieval kept by these settings, with the configured defects of production.
+func (r *caseRun) assemble(c *matrix.Retrieval, settings matrix.Assemble) ([]matrix.Packed, []matrix.Dropped) {
+	faults := r.faults()
 	var packed []matrix.Packed
 	var dropped []matrix.Dropped
 	seen := map[string]string{}
@@ -151,11 +152,34 @@ func (r *caseRun) goldContext() []matrix.Packed {
 	return numbered(packed)
 }
 
-// context builds the context of one planned cell. reason is why it cannot be run.
-func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (packed []matrix.Packed, irrelevant, reason string) {
-	if cell.Cell.Run() == matrix.Production {
-		return production, "", ""
+// made is the context of a cell: what it holds, and where it came from. Reason is why the cell cannot be run.
+type made struct {
+	packed             []matrix.Packed
+	dropped            []matrix.Dropped
+	retrieval          string // call key
+	irrelevant, reason string
+}
+
+// contextOf builds the context of one planned cell.
+func (r *caseRun) contextOf(ctx context.Context, cell matrix.PlannedCell) (m made, err error) {
+	production := r.obs.Retrievals[0].CallKey
+	switch {
+	case cell.Condition == matrix.IfDecides:
+		return r.repair(ctx, cell.Cell)
+	case cell.Cell == matrix.CellA:
+		return made{packed: r.packed, dropped: r.dropped, retrieval: production}, nil
+	case cell.Cell.Run() == matrix.Production:
+		return made{packed: r.packed, retrieval: production}, nil
 	}
+	m.packed, m.irrelevant, m.reason = r.context(cell, r.packed)
+	if cell.Base == matrix.CellA {
+		m.retrieval = production
+	}
+	return m, nil
+}
+
+// context builds the context of B, or of a D. reason is why it cannot be run.
+func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (packed []matrix.Packed, irrelevant, reason string) {
 	gold := r.goldContext()
 	isGold := func(p matrix.Packed) bool { return r.isAnyGold(p.ID, p.Source, p.Revision, p.Text) }
 	moves := cell.Condition == matrix.IfGoldPacked || cell.Condition == matrix.IfManyPacked

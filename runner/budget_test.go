@@ -164,7 +164,7 @@ func TestCasesShareIdenticalCalls(t *testing.T) {
 	t.Parallel()
 	for _, concurrency := range []int{1, 8} {
 		a := &abroad{}
-		summary, _, err := runAbroad(t, a, fmt.Sprintf("\nlimits: {concurrency: %d}\n", concurrency))
+		summary, _, err := runAbroad(t, a, fmt.Sprintf("\nruns: {repeats: 5}\nlimits: {concurrency: %d}\n", concurrency))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -164,7 +164,7 @@ func notRun(b *results.Bundle) int {
 func TestRepeatsAreNeverCollapsed(t *testing.T) {
 	t.Parallel()
 	registry, asked := watched(t, nil)
-	b := runWith(t, written(t, strings.Replace(fees, "spots: [forty crowns]", "flip: {rate: 0.01, to: refuse}", 1)), registry)["c"]
+	b := runWith(t, written(t, strings.Replace(fees, "spots: [forty crowns]", "flip: {rate: 0.01, to: refuse}", 1)+"runs: {repeats: 5}\n"), registry)["c"]
 	seeds := map[matrix.CellID][]int64{}
 	for _, trial := range b.Observations.Trials {
 		if trial.SameAs != "" {
@@ -193,7 +193,7 @@ func TestWordIsHeld(t *testing.T) {
 		n++
 		return fmt.Sprintf("It is forty crowns [gold], I say for the %dth time.", n)
 	})
-	loaded := written(t, fees)
+	loaded := written(t, fees+"\nruns: {repeats: 5}\n")
 	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -282,16 +282,19 @@ func TestJournalTellsEveryTry(t *testing.T) {
 // TestOrderIsThePlans: trials stand in the order of the plan however many run side by side.
 func TestOrderIsThePlans(t *testing.T) {
 	t.Parallel()
-	text := strings.Replace(fees, "spots: [forty crowns]", "flip: {rate: 0.3, to: refuse}", 1) + "\nlimits: {concurrency: 16}\n"
+	text := strings.Replace(fees, "spots: [forty crowns]", "flip: {rate: 0.3, to: refuse}", 1) + "\nruns: {repeats: 5}\nlimits: {concurrency: 16}\n"
 	b := run(t, written(t, text))["c"]
-	i := 0
+	i, trials := 0, b.Observations.Trials
 	for _, cell := range b.Plan.Cells {
-		for rep := 1; rep <= cell.Repeats; rep++ {
-			if got := b.Observations.Trials[i]; got.Cell != cell.Cell || got.Rep != rep {
+		for rep := 1; i < len(trials) && trials[i].Cell == cell.Cell; rep++ {
+			if got := trials[i]; got.Rep != rep {
 				t.Fatalf("place %d: want %s %d, got %s %d", i, cell.Cell, rep, got.Cell, got.Rep)
 			}
 			i++
 		}
+	}
+	if i != len(trials) || i < 10 {
+		t.Errorf("%d of %d trials stand in the order of the plan", i, len(trials))
 	}
 }
 

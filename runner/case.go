@@ -28,13 +28,17 @@ type caseRun struct {
 	queryTemplate   *matrix.Template // nil: the question is searched for as it is typed, or rewritten
 	rewriteTemplate *matrix.Template // nil: it is not rewritten
 	prompter        *matrix.Prompter
+	plainPrompter   *matrix.Prompter // of the reference prompt
+	packed          []matrix.Packed  // production's context
+	dropped         []matrix.Dropped
+	features        *verdict.Features // of what was observed so far; nil: not read yet
 
 	calls    map[string]matrix.Call
-	inputs   []string // input digest of each trial
-	controls int      // calls of the rerank control so far
-	probing  bool     // neither the reranker nor anything that answers is asked
-	before   seen     // calls of the same case that were made already
-	service  service  // what the user's own pipeline has told so far
+	first    map[string]string // input digest → call key of the trial that made the call
+	controls int               // calls of the rerank control so far
+	probing  bool              // neither the reranker nor anything that answers is asked
+	before   seen              // calls of the same case that were made already
+	service  service           // what the user's own pipeline has told so far
 }
 
 // seen is what was observed of a case under a smaller plan; its calls are not made again.
@@ -67,26 +71,26 @@ func (s seen) trial(key string) *matrix.Trial {
 
 // observe runs the matrix of one case. What was observed before under a smaller plan is kept. The error is one of the work,
 // never of a call.
-func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan, recorder Recorder, before *matrix.Observations) (*matrix.Observations, error) {
+func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan, recorder Recorder, before *matrix.Observations) (*matrix.Observations, *verdict.Features, error) {
 	r, err := s.newCase(c, plan, recorder, before)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := r.retrieveAll(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := r.trials(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := r.fingerprintAfter(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &r.obs, r.judgeAll(ctx)
+	return &r.obs, r.features, r.judgeAll(ctx)
 }
 
 // newCase begins the work on one case with what is known of the store as a whole.
 func (s *session) newCase(c *matrix.Case, plan *matrix.Plan, recorder Recorder, before *matrix.Observations) (*caseRun, error) {
-	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, before: seen{before}, calls: map[string]matrix.Call{}}
+	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, before: seen{before}, calls: map[string]matrix.Call{}, first: map[string]string{}}
 	if err := r.templates(); err != nil {
 		return nil, err
 	}
@@ -159,6 +163,9 @@ func (r *caseRun) templates() error {
 		problems = append(problems, more...)
 	}
 	r.prompter, more = matrix.NewPrompter(p)
+	problems = append(problems, more...)
+	plain := p.WithReferencePrompt()
+	r.plainPrompter, more = matrix.NewPrompter(&plain)
 	if problems = append(problems, more...); len(problems) > 0 {
 		return fmt.Errorf("template: %w", problems[0])
 	}
@@ -194,13 +201,3 @@ func (b *begun) end(o results.Outcome) error {
 }
 
 func (s *session) stamp() string { return s.now().UTC().Format(time.RFC3339Nano) }
-
-// evaluate turns observations into a verdict.
-func (s *session) evaluate(c *matrix.Case, plan *matrix.Plan, obs *matrix.Observations) (verdict.Features, verdict.Evaluation, error) {
-	features, err := verdict.Extract(s.experiment, c, obs)
-	if err != nil {
-		return features, verdict.Evaluation{}, err
-	}
-	evaluation, err := verdict.Evaluate(s.experiment, c, plan, obs, &features)
-	return features, evaluation, err
-}

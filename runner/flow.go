@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
 // flow lets cases begin as the generator takes their calls, and no faster: a case in hand keeps its texts and trials in memory.
@@ -42,7 +43,7 @@ func (f *flow) enter(ctx context.Context, drain <-chan struct{}, plan *matrix.Pl
 	for {
 		f.mu.Lock()
 		if f.searching < ahead*f.most && f.asking < ahead*f.most && f.writing < writers {
-			f.entered[plan] = plan.Generations()
+			f.entered[plan] = firstRound(plan)
 			f.searching += f.entered[plan]
 			f.mu.Unlock()
 			return nil
@@ -82,6 +83,15 @@ func (f *flow) ask(ctx context.Context, plan *matrix.Plan, generations int, gene
 	}
 	<-f.next
 	return cmp.Or(group.Wait(), err)
+}
+
+// firstRound is how many generations a case asks for before anything is known.
+func firstRound(plan *matrix.Plan) int {
+	n := 0
+	for _, want := range verdict.First(plan) {
+		n += want.Reps
+	}
+	return n
 }
 
 func take(ctx context.Context, turn chan<- struct{}) error {

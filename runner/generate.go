@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -11,85 +12,143 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 )
 
 // maxAnswer is the most of an answer that is kept and judged; the rest is cut and said so.
 const maxAnswer = 1 << 20
 
-// trials runs every cell that generates. Contexts are built first, so that identical requests to a deterministic generator
-// are seen before any is made; then the calls run side by side, and each writes its own place of the plan's order.
-func (r *caseRun) trials(ctx context.Context) error {
-	production, dropped, err := r.productionContext(ctx)
-	if err != nil {
+// trials runs the cells that generate, round by round: what was seen decides what is asked for next. Within a round the calls run side
+// by side, and each writes its own place.
+func (r *caseRun) trials(ctx context.Context) (err error) {
+	if r.packed, r.dropped, err = r.productionContext(ctx); err != nil {
 		return err
 	}
-	r.goldOfTrace(production)
-	var todo []int
-	first := map[string]string{} // input digest → call key of the trial that makes the call
-	copies := map[int]int{}
-	r.obs.Trials = slices.Grow(r.obs.Trials, r.plan.Generations())
-	for _, cell := range r.plan.Cells {
-		packed, irrelevant, reason := r.context(cell, production)
-		if r.obs.Retrievals[0].Status != matrix.StatusOK && r.pipeline == nil {
-			reason = cmp.Or(r.unwritten(), "the search of C failed")
+	r.goldOfTrace(r.packed)
+	for wants := verdict.First(r.plan); len(wants) > 0; {
+		if err := r.round(ctx, wants); err != nil {
+			return err
 		}
-		var prompt []matrix.PromptMessage
-		for rep := 1; rep <= cell.Repeats; rep++ {
-			t := matrix.Trial{Cell: cell.Cell, Rep: rep, Packed: packed, Irrelevant: irrelevant, Seed: r.experiment.Pipeline.Generate.Seed + int64(rep-1)}
-			if cell.Cell.Run() == matrix.Production || cell.Base == matrix.CellA {
-				t.Retrieval = r.obs.Retrievals[0].CallKey
-			}
-			if cell.Cell == matrix.CellA {
-				t.Dropped = dropped
-			}
-			if known := r.service.first; known != nil && cell.Cell == matrix.CellA && rep == 1 {
-				r.obs.Trials, r.inputs = append(r.obs.Trials, *known), append(r.inputs, r.service.input)
-				first[r.service.input] = known.CallKey
-				continue
-			}
-			if reason != "" {
-				t.Status, t.Reason, t.Packed = matrix.StatusNotRun, reason, []matrix.Packed{}
-			}
-			if rep == 1 && t.Status != matrix.StatusNotRun && !r.serves(cell.Cell) {
-				prompt = r.prompt(packed)
-			}
-			if err := r.prepare(&t, prompt); err != nil {
-				return err
-			}
-			i := len(r.obs.Trials)
-			r.obs.Trials = append(r.obs.Trials, t)
-			switch {
-			case t.Status == matrix.StatusNotRun:
-			case t.Cached:
-			case r.plan.Deterministic && cell.Cell != matrix.CellAgain && first[r.inputs[i]] != "":
-				r.obs.Trials[i].SameAs = first[r.inputs[i]]
-				copies[i] = r.byKey(first[r.inputs[i]])
-			case r.before.trial(t.CallKey) != nil:
-				known := r.before.trial(t.CallKey)
-				copyAnswer(&r.obs.Trials[i], known)
-				kept := &r.obs.Trials[i]
-				kept.RequestID, kept.At, kept.LatencyMS, kept.Attempts = known.RequestID, known.At, known.LatencyMS, known.Attempts
-				kept.Untold, kept.Unpaid = known.Untold, known.Unpaid
-			default:
-				first[r.inputs[i]] = t.CallKey
-				todo = append(todo, i)
-			}
+		r.inPlanOrder()
+		if wants, err = r.next(); err != nil {
+			return err
 		}
 	}
-	r.progress.asksFor(len(todo), !r.before.known() || len(r.before.Trials) == 0)
+	return nil
+}
+
+// next says what is asked for in the next round, and keeps the features that it was decided from.
+func (r *caseRun) next() ([]verdict.Want, error) {
+	features, err := verdict.ExtractMore(r.experiment, r.c, &r.obs, r.features)
+	if err != nil {
+		return nil, err
+	}
+	r.features = &features
+	return verdict.Next(r.experiment, r.c, r.plan, &r.obs, r.features), nil
+}
+
+// inPlanOrder puts the trials in the order of the plan, then by repetition.
+func (r *caseRun) inPlanOrder() {
+	place := map[matrix.CellID]int{}
+	for i, c := range r.plan.Cells {
+		place[c.Cell] = i
+	}
+	slices.SortStableFunc(r.obs.Trials, func(a, b matrix.Trial) int {
+		return cmp.Or(cmp.Compare(place[a.Cell], place[b.Cell]), cmp.Compare(a.Rep, b.Rep))
+	})
+}
+
+// round makes the trials that are asked for and that there are none of yet. Contexts are built first, so that identical requests to a
+// deterministic generator are seen before any is made.
+func (r *caseRun) round(ctx context.Context, wants []verdict.Want) error {
+	before := len(r.obs.Trials)
+	var todo []int
+	for _, want := range wants {
+		cell, ok := r.plan.Cell(want.Cell)
+		if !ok {
+			return fmt.Errorf("cell %q is not in the plan", want.Cell)
+		}
+		more, err := r.repeat(ctx, cell, want.Reps)
+		if err != nil {
+			return err
+		}
+		todo = append(todo, more...)
+	}
+	r.progress.asksFor(len(todo), before == 0 && (!r.before.known() || len(r.before.Trials) == 0))
 	// By repetition, so that A and B stand side by side in time and a provider that changes meanwhile changes both.
 	slices.SortStableFunc(todo, func(a, b int) int { return r.obs.Trials[a].Rep - r.obs.Trials[b].Rep })
-	err = r.flow.ask(ctx, r.plan, len(todo), func(ctx context.Context, n int, came func()) error {
+	err := r.flow.ask(ctx, r.plan, len(todo), func(ctx context.Context, n int, came func()) error {
 		return r.generate(ctx, &r.obs.Trials[todo[n]], came)
 	})
 	if err != nil {
 		return err
 	}
-	for i, from := range copies {
-		copyAnswer(&r.obs.Trials[i], &r.obs.Trials[from])
+	for i := before; i < len(r.obs.Trials); i++ {
+		if t := &r.obs.Trials[i]; t.SameAs != "" {
+			copyAnswer(t, &r.obs.Trials[r.byKey(t.SameAs)])
+		}
 	}
 	return nil
+}
+
+// repeat adds the trials of a cell up to that repetition, and returns the places of those that are to be asked. A cell that cannot be
+// run gets one trial, which says why.
+func (r *caseRun) repeat(ctx context.Context, cell matrix.PlannedCell, reps int) (todo []int, err error) {
+	have := 0
+	for i := range r.obs.Trials {
+		if r.obs.Trials[i].Cell == cell.Cell {
+			have++
+		}
+	}
+	made, err := r.contextOf(ctx, cell)
+	if err != nil {
+		return nil, err
+	}
+	if r.obs.Retrievals[0].Status != matrix.StatusOK && r.pipeline == nil {
+		made.reason = cmp.Or(r.unwritten(), "the search of C failed")
+	}
+	if made.reason != "" {
+		reps = min(reps, have+1)
+	}
+	var prompt []matrix.PromptMessage
+	for rep := have + 1; rep <= reps; rep++ {
+		t := matrix.Trial{
+			Cell: cell.Cell, Rep: rep, Packed: made.packed, Dropped: made.dropped, Irrelevant: made.irrelevant, Retrieval: made.retrieval,
+			Seed: r.experiment.Pipeline.Generate.Seed + int64(rep-1),
+		}
+		if known := r.service.first; known != nil && cell.Cell == matrix.CellA && rep == 1 {
+			r.obs.Trials = append(r.obs.Trials, *known)
+			r.first[r.calls[known.CallKey].Input] = known.CallKey
+			continue
+		}
+		if made.reason != "" {
+			t.Status, t.Reason, t.Packed = matrix.StatusNotRun, made.reason, []matrix.Packed{}
+		}
+		if prompt == nil && t.Status != matrix.StatusNotRun && !r.serves(cell.Cell) {
+			prompt = r.prompt(cell.Cell, t.Packed)
+		}
+		if err := r.prepare(&t, cell.Settings, prompt); err != nil {
+			return nil, err
+		}
+		input := r.calls[t.CallKey].Input
+		switch {
+		case t.Status == matrix.StatusNotRun:
+		case t.Cached:
+		case r.plan.Deterministic && cell.Cell != matrix.CellAgain && r.first[input] != "":
+			t.SameAs = r.first[input]
+		case r.before.trial(t.CallKey) != nil:
+			known := r.before.trial(t.CallKey)
+			copyAnswer(&t, known)
+			t.RequestID, t.At, t.LatencyMS, t.Attempts = known.RequestID, known.At, known.LatencyMS, known.Attempts
+			t.Untold, t.Unpaid = known.Untold, known.Unpaid
+		default:
+			r.first[input] = t.CallKey
+			todo = append(todo, len(r.obs.Trials))
+		}
+		r.obs.Trials = append(r.obs.Trials, t)
+	}
+	return todo, nil
 }
 
 // copyAnswer gives a trial the answer to the identical request that was made once.
@@ -109,13 +168,13 @@ func (r *caseRun) byKey(key string) int {
 }
 
 // prepare names the call by its prompt, and serves the answer from production's cache where that would.
-func (r *caseRun) prepare(t *matrix.Trial, prompt []matrix.PromptMessage) error {
+func (r *caseRun) prepare(t *matrix.Trial, settings string, prompt []matrix.PromptMessage) error {
 	if r.serves(t.Cell) {
 		return r.prepareService(t)
 	}
 	call := matrix.Call{
 		Case: r.plan.CaseDigest, Cell: t.Cell, Step: "generate", Rep: t.Rep,
-		Provider: r.experiment.Backends.Generator.Adapter, Model: r.generatorInfo.Model, Params: r.plan.Cells[0].Settings,
+		Provider: r.experiment.Backends.Generator.Adapter, Model: r.generatorInfo.Model, Params: settings,
 	}
 	t.ModelRequested = r.generatorInfo.Model
 	t.Prompt = prompt
@@ -133,12 +192,12 @@ func (r *caseRun) prepare(t *matrix.Trial, prompt []matrix.PromptMessage) error 
 	}{asked, t.Seed}); err != nil {
 		return err
 	}
-	r.inputs = append(r.inputs, call.Input)
 	if t.CallKey, err = call.Key(); err != nil {
 		return err
 	}
 	r.calls[t.CallKey] = call
-	if t.Cell == matrix.CellA && t.Status != matrix.StatusNotRun {
+	production := t.Cell.Run() == matrix.Production && t.Cell != matrix.CellAgain && t.Cell != matrix.RepairPastCache
+	if production && t.Status != matrix.StatusNotRun {
 		if answer, ok := r.cached(); ok {
 			t.Status, t.Cached, t.FinishReason, t.Answer = matrix.StatusOK, true, adapters.FinishStop, matrix.NewText(answer)
 		}
@@ -146,10 +205,14 @@ func (r *caseRun) prepare(t *matrix.Trial, prompt []matrix.PromptMessage) error 
 	return nil
 }
 
-// prompt renders the messages exactly as they are sent, and counts their tokens.
-func (r *caseRun) prompt(packed []matrix.Packed) []matrix.PromptMessage {
-	var out []matrix.PromptMessage
-	for _, m := range r.prompter.Messages(r.c, packed) {
+// prompt renders the messages of a cell exactly as they are sent, and counts their tokens.
+func (r *caseRun) prompt(cell matrix.CellID, packed []matrix.Packed) []matrix.PromptMessage {
+	prompter := r.prompter
+	if cell.ReferencePrompt() {
+		prompter = r.plainPrompter
+	}
+	out := []matrix.PromptMessage{}
+	for _, m := range prompter.Messages(r.c, packed) {
 		out = append(out, matrix.PromptMessage{Role: m.Role, Text: matrix.NewText(m.Text), Tokens: r.count(m.Text)})
 	}
 	return out

@@ -181,6 +181,16 @@ func (g *ledger) unfinished() (asked []matrix.Asked) {
 	return asked
 }
 
+// sparing says why nothing is bought that the matrix can do without, "" where it may be.
+func (g *ledger) sparing() string {
+	if g.budget.Left() < sparedPart {
+		return "less than a quarter of limits.budget is left, and is kept for the matrix of the cases"
+	}
+	return ""
+}
+
+const sparedPart = 0.25
+
 // overBudget is the error of the run where a call was not made because of the budget, nil where that is not so. It names the
 // setting and what was spent.
 func (g *ledger) overBudget(err error) error {

@@ -18,7 +18,6 @@ import (
 type service struct {
 	packed []matrix.Packed // of production; nil: not told
 	first  *matrix.Trial   // the first trial of A, where it had to be made to see the retrieval or the context
-	input  string          // its input digest
 	trace  adapters.Trace  // of that trial
 }
 
@@ -76,7 +75,6 @@ func (r *caseRun) askFirst(ctx context.Context) error {
 	if err := r.prepareService(&t); err != nil {
 		return err
 	}
-	r.service.input, r.inputs = r.inputs[len(r.inputs)-1], nil
 	if known := r.before.trial(t.CallKey); known != nil {
 		t = *known
 	} else if err := r.serve(ctx, &t); err != nil {
@@ -91,7 +89,7 @@ func (r *caseRun) askFirst(ctx context.Context) error {
 // productionContext is production's final context, from which A and some cells of D start.
 func (r *caseRun) productionContext(ctx context.Context) ([]matrix.Packed, []matrix.Dropped, error) {
 	if r.pipeline == nil {
-		packed, dropped := r.assemble(&r.obs.Retrievals[0])
+		packed, dropped := r.assemble(&r.obs.Retrievals[0], r.experiment.Pipeline.Assemble)
 		return packed, dropped, nil
 	}
 	if r.service.packed == nil {
@@ -116,7 +114,7 @@ func (r *caseRun) droppedBy(packed []matrix.Packed) []matrix.Dropped {
 	if c.By == "" {
 		return nil
 	}
-	declared, dropped := r.assemble(c)
+	declared, dropped := r.assemble(c, r.experiment.Pipeline.Assemble)
 	same := slices.EqualFunc(declared, packed, func(a, b matrix.Packed) bool { return a.ID == b.ID })
 	if !same {
 		return nil // the service packs otherwise than declared, and its reasons are its own
@@ -190,7 +188,6 @@ func (r *caseRun) prepareService(t *matrix.Trial) error {
 	if call.Input, err = matrix.Digest(r.asked(given(t), &t.Seed)); err != nil {
 		return err
 	}
-	r.inputs = append(r.inputs, call.Input)
 	if t.CallKey, err = call.Key(); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 )
 
@@ -293,6 +294,7 @@ type observed struct {
 	plan         *matrix.Plan
 	writer       *results.CaseWriter
 	observations *matrix.Observations
+	features     *verdict.Features
 }
 
 // observeCase makes all calls of one case. With hold, A's request is made twice to hold the generator to its word.
@@ -318,7 +320,7 @@ func (s *session) observeCase(ctx context.Context, execution *results.Execution,
 	if err := writer.Plan(plan); err != nil {
 		return nil, err
 	}
-	observations, err := s.observe(ctx, c, plan, writer, nil)
+	observations, features, err := s.observe(ctx, c, plan, writer, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -331,11 +333,11 @@ func (s *session) observeCase(ctx context.Context, execution *results.Execution,
 		if err := writer.Plan(plan); err != nil {
 			return nil, err
 		}
-		if observations, err = s.observe(ctx, c, plan, writer, observations); err != nil {
+		if observations, features, err = s.observe(ctx, c, plan, writer, observations); err != nil {
 			return nil, err
 		}
 	}
-	return &observed{lc, plan, writer, observations}, nil
+	return &observed{lc, plan, writer, observations, features}, nil
 }
 
 // seal judges an observed case and seals its bundle.
@@ -346,7 +348,7 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 		}
 	}()
 	c := &o.lc.Case
-	features, evaluation, err := s.evaluate(c, o.plan, o.observations)
+	evaluation, err := verdict.Evaluate(s.experiment, c, o.plan, o.observations, o.features)
 	if err != nil {
 		return nil, err
 	}
@@ -356,7 +358,7 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 	}
 	path, err := o.writer.Seal(results.Bundle{
 		Case: *c, CaseSource: o.lc.Source, Experiment: *s.experiment, Pins: pins, Plan: *o.plan,
-		Observations: *o.observations, Features: features, Evaluation: evaluation,
+		Observations: *o.observations, Features: *o.features, Evaluation: evaluation,
 	})
 	if err != nil {
 		return nil, err

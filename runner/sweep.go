@@ -50,7 +50,8 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 		var rewritten *matrix.Observations
 		for _, point := range all {
 			e := l.Experiment
-			e.Judge = nil // its word changes no verdict
+			e.Judge = nil          // its word changes no verdict
+			e.Runs.Repairs = false // the points show what a change does
 			e.Pipeline.Search.K = point.K
 			e.Pipeline.Search.Depth = max(e.Pipeline.Search.Depth, point.K)
 			e.Pipeline.Assemble.Budget = point.Budget
@@ -64,14 +65,14 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 			if err != nil {
 				return points, err
 			}
-			observations, err := at.observe(ctx, c, plan, discard{}, rewritten)
+			observations, features, err := at.observe(ctx, c, plan, discard{}, rewritten)
 			if err != nil {
 				return points, fmt.Errorf("case %q at k %d, budget %s: %w", c.ID, point.K, point.Budget, err)
 			}
 			if observations.Rewriting != nil && rewritten == nil { // one rewriting, so that the points differ in nothing else
 				rewritten = &matrix.Observations{Rewriting: observations.Rewriting, Store: matrix.StoreFacts{Embed: observations.Store.Embed}}
 			}
-			if _, point.Evaluation, err = at.evaluate(c, plan, observations); err != nil {
+			if point.Evaluation, err = verdict.Evaluate(&e, c, plan, observations, features); err != nil {
 				return points, err
 			}
 			point.Case = c.ID

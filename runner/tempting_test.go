@@ -46,7 +46,7 @@ func TestTemptingFiles(t *testing.T) {
 		"same-words-in-another-collection":          "index/missing",
 		"scores-that-differ-little":                 "index/stale",
 		"stored-text-lacks-the-fact":                "index/partial",
-		"two-repeats":                               "generate/unstable",
+		"two-repeats":                               "inconclusive", // too few to tell anything
 	}
 	files, err := filepath.Glob("testdata/tempting/*.yaml")
 	if err != nil || len(files) != len(expected) {

@@ -202,6 +202,7 @@ cases:
 			text: "backends:" + port + `
   generator: {adapter: embedded, min_overlap: 9, deterministic: false, provider: [{error: permanent, times: 1}]}
 pipeline: {search: {mode: keyword, k: 3}}
+runs: {repeats: 5}
 limits: {concurrency: 1}` + portCase,
 		},
 	} {
