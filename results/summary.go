@@ -128,10 +128,12 @@ type CaseSummary struct {
 	Qualifier     string                        `json:"qualifier,omitempty"`
 	Summary       string                        `json:"summary"` // one line
 	Defects       []DefectSummary               `json:"defects"`
+	Behind        []DefectSummary               `json:"behind,omitempty"` // what showed when one of the defects was repaired
 	Cells         map[matrix.CellID]CellSummary `json:"cells"`
 	Gold          bool                          `json:"gold"` // the case declares evidence
 	Retrieval     RetrievalSummary              `json:"retrieval"`
 	Checks        map[string]matrix.Answer      `json:"checks"`
+	Attribution   *verdict.Attribution          `json:"attribution,omitempty"` // what A's failure is due to, by holding it against B
 	Answer        AnswerTotals                  `json:"answer"`
 	Judged        *verdict.Judged               `json:"judged,omitempty"` // what a model said of the answers
 	Missing       []string                      `json:"missing,omitempty"`
@@ -148,6 +150,7 @@ type DefectSummary struct {
 	Rule     string        `json:"rule"`
 	Grade    verdict.Grade `json:"grade"`
 	Evidence []string      `json:"evidence,omitempty"`
+	Behind   string        `json:"behind,omitempty"` // of CaseSummary.Behind: the defect whose repair revealed it
 }
 
 // Name returns "stage/label".
@@ -155,16 +158,28 @@ func (d DefectSummary) Name() string { return string(d.Stage) + "/" + d.Label }
 
 // CellSummary counts the trials of one cell.
 type CellSummary struct {
-	Trials   int           `json:"trials"` // that were run: Scored + Unscored + Errors
-	Scored   int           `json:"scored"`
-	Pass     int           `json:"pass"`
-	Errors   int           `json:"errors"`
-	Unscored int           `json:"unscored"` // blocked, cut off, or the same response as another repeat's
-	NotRun   int           `json:"not_run"`
-	Exact    bool          `json:"exact"`              // deterministic: no interval
-	Wilson95 []string      `json:"wilson95,omitempty"` // of Pass/Scored
-	Refused  int           `json:"refused"`
-	Held     matrix.Answer `json:"held,omitempty"` // the declared expectation of a perturbation
+	Trials   int      `json:"trials"` // that were run: Scored + Unscored + Errors
+	Scored   int      `json:"scored"`
+	Pass     int      `json:"pass"`
+	Errors   int      `json:"errors"`
+	Unscored int      `json:"unscored"` // blocked, cut off, or the same response as another repeat's
+	NotRun   int      `json:"not_run"`
+	Exact    bool     `json:"exact"`              // deterministic: no interval
+	Decision string   `json:"decision,omitempty"` // of a cell that was scored: passes, fails or undecided
+	Wilson95 []string `json:"wilson95,omitempty"` // of Pass/Scored, the number of trials being fixed in advance
+	// Sequence95 is the interval where the trials were counted until they decided.
+	Sequence95 []string `json:"sequence95,omitempty"`
+
+	Refused int           `json:"refused"`
+	Held    matrix.Answer `json:"held,omitempty"` // the declared expectation of a perturbation
+}
+
+// Interval returns the interval of the pass rate, nil where there is none.
+func (c CellSummary) Interval() []string {
+	if c.Sequence95 != nil {
+		return c.Sequence95
+	}
+	return c.Wilson95
 }
 
 // RetrievalSummary is the production retrieval of one case. A rank is null where the gold is not in the ranking. Two
@@ -223,21 +238,28 @@ func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observation
 		ID: e.Case, Risk: e.Risk, Outcome: e.Outcome, Qualifier: e.Qualifier, Summary: e.Summary, Bundle: bundle,
 		Missing: e.Missing, Findings: e.Findings, NotProduction: e.NotProduction, Gold: len(o.Store.Gold) > 0 || len(e.Retrieval.Gold) > 0,
 		Defects: []DefectSummary{}, Cells: map[matrix.CellID]CellSummary{}, Checks: map[string]matrix.Answer{},
-		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Totals: totalsOf(x, o.Asked()), Retrieval: summariseRetrieval(e.Retrieval),
+		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Attribution: e.Attribution, Totals: totalsOf(x, o.Asked()), Retrieval: summariseRetrieval(e.Retrieval),
 	}
 	for _, d := range e.Defects {
-		s.Defects = append(s.Defects, DefectSummary{Stage: d.Stage, Label: d.Label, Rule: d.Rule, Grade: d.Grade, Evidence: d.Evidence})
+		s.Defects = append(s.Defects, summariseDefect(&d))
+	}
+	for _, d := range e.Behind {
+		s.Behind = append(s.Behind, summariseDefect(&d))
 	}
 	for _, c := range e.Cells {
 		s.Cells[c.Cell] = CellSummary{
 			Trials: c.Scored + c.Unscored + c.Failed, Scored: c.Scored, Pass: c.Pass, Errors: c.Failed,
-			Unscored: c.Unscored, NotRun: c.NotRun, Exact: c.Exact, Wilson95: c.Wilson95, Refused: c.Refused, Held: c.Held,
+			Unscored: c.Unscored, NotRun: c.NotRun, Exact: c.Exact, Decision: c.Decision, Wilson95: c.Wilson95, Sequence95: c.Sequence95, Refused: c.Refused, Held: c.Held,
 		}
 	}
 	for _, c := range e.Checks {
 		s.Checks[c.Name] = c.Result
 	}
 	return s
+}
+
+func summariseDefect(d *verdict.Defect) DefectSummary {
+	return DefectSummary{Stage: d.Stage, Label: d.Label, Rule: d.Rule, Grade: d.Grade, Evidence: d.Evidence, Behind: d.Behind}
 }
 
 func summariseRetrieval(r verdict.RetrievalResult) RetrievalSummary {

@@ -60,6 +60,9 @@ func (x *explained) title() {
 		}
 		parts = append(parts, name)
 	}
+	for _, d := range e.Behind {
+		parts = append(parts, "then "+x.bold(fit(d.Name(), maxName))+" ("+fit(string(d.Grade), 10)+")")
+	}
 	if x.Status != "" && x.Status != results.StatusComplete {
 		parts = append(parts, "bundle is "+fit(x.Status, 10))
 	}

@@ -12,7 +12,10 @@ import (
 func (x *explained) decisions() {
 	e := &x.Evaluation
 	for i := range e.Defects {
-		x.defect(&e.Defects[i], len(e.Defects) > 1)
+		x.defect(&e.Defects[i], len(e.Defects)+len(e.Behind) > 1)
+	}
+	for i := range e.Behind {
+		x.defect(&e.Behind[i], true)
 	}
 	x.stages("ruled out", verdict.Clear, len(e.Defects) > 0)
 	x.stages("unobserved", verdict.Unobserved, true)

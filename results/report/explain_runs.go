@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/measure"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
@@ -58,7 +59,7 @@ func (x *explained) runs() {
 		x.answerLines(head, indent, r.answers)
 	}
 	if slices.ContainsFunc(rows, func(r cellRow) bool { return strings.Contains(r.result, markBetween) }) {
-		x.line("  " + x.dim(markBetween+" passes in some trials and not in enough, or is not told apart from its base: the intervals overlap"))
+		x.line("  " + x.dim(markBetween+" neither reliable nor failing, or not told apart from its base: more repeats would tell"))
 	}
 	if slices.ContainsFunc(x.Evaluation.Cells, func(c verdict.CellResult) bool {
 		return c.Expect == matrix.ExpectInvariant && c.Scored > c.Pass && heldMark(&c) == markPass
@@ -100,7 +101,7 @@ func (x *explained) cellRow(c *verdict.CellResult, exact bool) cellRow {
 	if n > 0 {
 		r.claims = fmt.Sprintf("%d/%d", met, n)
 	}
-	result := ratio(c.Pass, c.Scored, c.Exact, c.Wilson95)
+	result := ratio(c.Pass, c.Scored, c.Exact, c.Interval())
 	if exact {
 		result = fmt.Sprintf("%d/%d", c.Pass, c.Scored)
 	}
@@ -117,12 +118,12 @@ func (x *explained) cellRow(c *verdict.CellResult, exact bool) cellRow {
 	return r
 }
 
-// passMark says whether a cell passes, which it does from four of five on, fails in every trial, or passes in some.
+// passMark says whether a cell is reliable, failing, or neither.
 func passMark(c *verdict.CellResult) string {
-	switch {
-	case 5*c.Pass >= 4*c.Scored:
+	switch c.Decision {
+	case measure.Passes.String():
 		return markPass
-	case c.Pass == 0:
+	case measure.Fails.String():
 		return markFail
 	default:
 		return markBetween

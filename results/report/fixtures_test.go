@@ -129,11 +129,11 @@ func longHaul() *results.Bundle {
 				{Stage: verdict.StageAbstain, State: verdict.NotUsed},
 			},
 			Cells: []verdict.CellResult{
-				{Cell: "A", Planned: 1, Scored: 1, Exact: true, Claims: []verdict.ClaimCount{{ID: "class", Met: 0, N: 1}, {ID: "approval", Met: 0, N: 1}}},
-				{Cell: "B", Planned: 1, Scored: 1, Pass: 1, Exact: true, Claims: []verdict.ClaimCount{{ID: "class", Met: 1, N: 1}, {ID: "approval", Met: 1, N: 1}}},
-				{Cell: "D/drop-span:c08", Planned: 1, Scored: 1, Exact: true, Expect: matrix.ExpectAbstains, Held: matrix.Yes, Claims: []verdict.ClaimCount{{ID: "class", N: 1}, {ID: "approval", N: 1}}},
+				{Cell: "A", Planned: 1, Scored: 1, Decision: "fails", Exact: true, Claims: []verdict.ClaimCount{{ID: "class", Met: 0, N: 1}, {ID: "approval", Met: 0, N: 1}}},
+				{Cell: "B", Planned: 1, Scored: 1, Decision: "passes", Pass: 1, Exact: true, Claims: []verdict.ClaimCount{{ID: "class", Met: 1, N: 1}, {ID: "approval", Met: 1, N: 1}}},
+				{Cell: "D/drop-span:c08", Planned: 1, Scored: 1, Decision: "fails", Exact: true, Expect: matrix.ExpectAbstains, Held: matrix.Yes, Claims: []verdict.ClaimCount{{ID: "class", N: 1}, {ID: "approval", N: 1}}},
 				{Cell: "D/gold-first", Planned: 1, NotRun: 1, Reason: matrix.IfGoldPacked},
-				{Cell: "D/closed-book", Planned: 1, Scored: 1, Exact: true, Expect: matrix.ExpectAbstains, Held: matrix.Yes},
+				{Cell: "D/closed-book", Planned: 1, Scored: 1, Decision: "fails", Exact: true, Expect: matrix.ExpectAbstains, Held: matrix.Yes},
 			},
 			Checks:    []verdict.Check{{Name: "corpus_hit", Result: matrix.Yes}, {Name: "fresh", Result: matrix.Unknown, Evidence: "no field for the source's time"}},
 			Retrieval: verdict.RetrievalResult{Gold: []verdict.GoldRank{{Source: "c08", ID: "c08", Rank: ptr(3)}}},
@@ -174,7 +174,7 @@ func hostileBundle() *results.Bundle {
 	e.Summary, e.Story, e.Outcome, e.Qualifier = hostile, hostile, hostile, hostile
 	e.Defects = append(e.Defects, verdict.Defect{Stage: hostile, Label: hostile, Grade: hostile, Evidence: []string{hostile}, Decided: hostile, TryFirst: hostile, Wasted: hostile})
 	e.Stages = append(e.Stages, verdict.StageState{Stage: hostile, State: verdict.Clear, Tested: hostile}, verdict.StageState{Stage: hostile + "2", State: hostile, Tested: hostile})
-	e.Cells = append(e.Cells, verdict.CellResult{Cell: hostile, Planned: 1, Scored: 1, Expect: hostile, Held: hostile, Wilson95: []string{hostile, hostile}})
+	e.Cells = append(e.Cells, verdict.CellResult{Cell: hostile, Planned: 1, Scored: 1, Decision: "fails", Expect: hostile, Held: hostile, Wilson95: []string{hostile, hostile}})
 	e.Cells[0].Claims[0].ID = hostile
 	e.Checks = append(e.Checks, verdict.Check{Name: hostile, Result: hostile, Evidence: hostile})
 	e.Missing, e.Findings = []string{hostile}, []string{hostile}
@@ -251,7 +251,7 @@ func reranked() *results.Bundle {
 	b.Evaluation.Stages[5].State = verdict.Broken
 	b.Evaluation.Retrieval.Gold = append(b.Evaluation.Retrieval.Gold, verdict.GoldRank{Source: "c99"})
 	b.Observations.Store.Gold = []matrix.GoldFacts{{Requirement: 1, Exact: []string{"c99#3"}}}
-	b.Evaluation.Cells[0] = verdict.CellResult{Cell: "A", Planned: 5, Scored: 4, Pass: 1, Failed: 1, Wilson95: []string{"0.045587", "0.699358"}}
+	b.Evaluation.Cells[0] = verdict.CellResult{Cell: "A", Planned: 5, Scored: 4, Decision: "fails", Pass: 1, Failed: 1, Wilson95: []string{"0.045587", "0.699358"}}
 	for rep := 2; rep <= 5; rep++ {
 		again := *a
 		again.Rep, again.CallKey = rep, "A"+string(rune('0'+rep))
@@ -276,7 +276,7 @@ func refusal() *results.Bundle {
 	b.Evaluation = verdict.Evaluation{
 		Case: "gym-fee", Outcome: verdict.Pass, Qualifier: verdict.CorrectRefusal, Story: "Nothing in the store answers, and the generator said so.",
 		Stages: []verdict.StageState{{Stage: verdict.StageAccess, State: verdict.Clear, Tested: "5 of 5 returned items are for the asker"}, {Stage: verdict.StageAbstain, State: verdict.Clear, Tested: "A refuses 1/1"}},
-		Cells:  []verdict.CellResult{{Cell: "A", Planned: 1, Scored: 1, Pass: 1, Refused: 1, Exact: true}},
+		Cells:  []verdict.CellResult{{Cell: "A", Planned: 1, Scored: 1, Decision: "passes", Pass: 1, Refused: 1, Exact: true}},
 	}
 	return b
 }

@@ -128,7 +128,11 @@ func caseRows(c *results.CaseSummary, budget string) []row {
 			note = joined(note, "note: "+strings.Join(findings, "; "))
 		}
 		first.text = joined(production, note)
-	case verdict.Fail: // words are shortened first: no rate stands without its interval
+	case verdict.Fail:
+		if t := c.Attribution; t != nil && (t.Level == verdict.RestoresForSome || t.Level == verdict.RestoresPartly) {
+			both += ": " + t.Kind + ", " + t.Level
+		}
+		// words are shortened first: no rate stands without its interval
 		short, _, _ := strings.Cut(c.Summary, "; gold context ") // which B counts, too
 		terse := strings.NewReplacer("the budget of "+budget, "the budget", "packed at position ", "packed at ").Replace(short)
 		first.text = joined(both, c.Summary)
@@ -143,13 +147,21 @@ func caseRows(c *results.CaseSummary, budget string) []row {
 	first.label = fit(c.Defects[0].Name(), maxName)
 	rows := []row{first}
 	for _, d := range c.Defects[1:] {
-		also := row{mark: " ", id: "and", label: fit(d.Name(), maxName)}
-		if len(d.Evidence) > 0 {
-			also.text = d.Evidence[0]
-		}
-		rows = append(rows, also)
+		rows = append(rows, furtherRow("and", &d))
+	}
+	for _, d := range c.Behind {
+		rows = append(rows, furtherRow("then", &d))
 	}
 	return rows
+}
+
+// furtherRow shows a defect that is not the first. "then" stands before one that shows when another is repaired.
+func furtherRow(joins string, d *results.DefectSummary) row {
+	r := row{mark: " ", id: joins, label: fit(d.Name(), maxName)}
+	if len(d.Evidence) > 0 {
+		r.text = d.Evidence[0]
+	}
+	return r
 }
 
 // counts is what a stochastic case rests on; a deterministic one has nothing to count.
@@ -157,7 +169,7 @@ func counts(c *results.CaseSummary, cells ...matrix.CellID) string {
 	var parts []string
 	for _, id := range cells {
 		if cell, ok := c.Cells[id]; ok && cell.Scored > 0 && !cell.Exact {
-			part := string(id) + " " + ratio(cell.Pass, cell.Scored, false, cell.Wilson95)
+			part := string(id) + " " + ratio(cell.Pass, cell.Scored, false, cell.Interval())
 			if cell.Scored == 1 {
 				part += " of one trial"
 			}
@@ -177,7 +189,7 @@ func noted(c *results.CaseSummary) (note string, findings []string) {
 			continue
 		}
 		note = fmt.Sprintf("also without any context (closed-book %d/%d)", closed.Pass, closed.Scored)
-		if bounds := interval(closed.Wilson95); !closed.Exact && bounds != "" {
+		if bounds := interval(closed.Interval()); !closed.Exact && bounds != "" {
 			note = fmt.Sprintf("also without any context (closed-book %d/%d, %s)", closed.Pass, closed.Scored, strings.Trim(bounds, "()"))
 		}
 	}

@@ -262,11 +262,11 @@ func TestMarksOfARepeatedCell(t *testing.T) {
 		pass string
 		held string
 	}{
-		{verdict.CellResult{Scored: 5, Pass: 5, Held: matrix.Yes}, markPass, markPass},
-		{verdict.CellResult{Scored: 5, Pass: 4, Held: matrix.No}, markPass, markFail},
-		{verdict.CellResult{Scored: 5, Pass: 3, Held: matrix.Unknown}, markBetween, markBetween},
-		{verdict.CellResult{Scored: 5, Held: matrix.Unknown}, markFail, markBetween},
-		{verdict.CellResult{Scored: 1, Pass: 1, Exact: true, Held: matrix.Unknown}, markPass, markUnknown},
+		{verdict.CellResult{Scored: 5, Pass: 5, Decision: "passes", Held: matrix.Yes}, markPass, markPass},
+		{verdict.CellResult{Scored: 5, Pass: 5, Decision: "passes", Held: matrix.No}, markPass, markFail},
+		{verdict.CellResult{Scored: 5, Pass: 4, Decision: "undecided", Held: matrix.Unknown}, markBetween, markBetween},
+		{verdict.CellResult{Scored: 5, Decision: "fails", Held: matrix.Unknown}, markFail, markBetween},
+		{verdict.CellResult{Scored: 1, Pass: 1, Exact: true, Decision: "passes", Held: matrix.Unknown}, markPass, markUnknown},
 	} {
 		if got := passMark(&tt.cell); got != tt.pass {
 			t.Errorf("%d of %d: want %s, got %s", tt.cell.Pass, tt.cell.Scored, tt.pass, got)
