@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -58,8 +59,8 @@ func rateWords(others map[string][]string) map[string]string {
 
 // known is what a case says of its quantities: in its question, its evidence and the wording of a claim.
 type known struct {
-	said []*prose
-	gold func() []*prose // the evidence as it was packed
+	said    []*prose
+	context func() []read // what was packed: the evidence in it speaks for the case
 }
 
 // miss says how the quantity at [from,to) is another than the one that p names, or "".
@@ -67,7 +68,10 @@ func (k *known) miss(p *pattern, in *prose, from, to int) string {
 	if s := boundBefore(in, from); s != unbounded && !k.says(p, func(t []token, i int) bool { return tellsBound(t, i, s) }) {
 		return NearBounded
 	}
-	if unit := rateBehind(in.tokens, from, to); unit != "" && !k.says(p, func(t []token, i int) bool { return rates[t[i].text] == unit }) {
+	if r := in.intervalAround(from, to); r != nil && !p.ranged() && !k.ranges(r) {
+		return NearRange
+	}
+	if unit := rateBehind(in, from, to); unit != "" && !k.says(p, func(t []token, i int) bool { return rates[t[i].text] == unit }) {
 		return NearRate
 	}
 	return ""
@@ -89,14 +93,44 @@ func (k *known) says(p *pattern, tells func([]token, int) bool) bool {
 			return true
 		}
 	}
-	for _, text := range k.gold() {
+	for _, item := range k.context() {
+		if !item.gold {
+			continue
+		}
+		text := item.prose
 		for i := range text.tokens {
-			if end, _, ok := p.matchAt(text, i, false); ok && holds(sentence(text.tokens, i, end)) {
-				return true
+			for _, byValue := range [...]bool{false, true} {
+				if end, _, ok := p.matchAt(text, i, byValue); ok && holds(sentence(text.tokens, i, end)) {
+					return true
+				}
 			}
 		}
 	}
 	return false
+}
+
+// ranges reports whether the case speaks of that range: its own words, or the evidence that was packed.
+func (k *known) ranges(r *interval) bool {
+	for _, text := range k.said {
+		if slices.ContainsFunc(text.within, r.equal) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(k.context(), func(item read) bool { return item.gold && slices.ContainsFunc(item.prose.within, r.equal) })
+}
+
+// ranged reports whether the pattern names a range itself.
+func (p *pattern) ranged() bool { return len(p.values.within) > 0 }
+
+// intervalAround returns the range that the quantity at [from,to) is an end of.
+func (p *prose) intervalAround(from, to int) *interval {
+	for _, r := range p.within {
+		ends := func(q *quantity) bool { return from <= q.numFrom && q.numTo <= to }
+		if from < r.to && to > r.from && (ends(r.low) || ends(r.high)) {
+			return r
+		}
+	}
+	return nil
 }
 
 // sentence returns the tokens of the sentence around [from,to).
@@ -117,7 +151,9 @@ func boundBefore(in *prose, from int) side {
 	if currency(tokens[from]) && from+1 < len(tokens) && tokens[from+1].kind == tokenNumber {
 		from++
 	}
-	if _, dated := in.dates[from]; !dated && tokens[from].kind != tokenNumber && tokens[from].kind != tokenCode {
+	if in.quantities[from] != nil && tokens[from].kind == tokenWord {
+		// sixty crowns
+	} else if _, dated := in.dates[from]; !dated && tokens[from].kind != tokenNumber && tokens[from].kind != tokenCode {
 		return unbounded
 	}
 	i := from - 1
@@ -155,11 +191,14 @@ func tellsBound(tokens []token, i int, s side) bool {
 
 // rateBehind returns what is counted by behind a quantity that ends at to, a number with a word or a sign of currency: "per
 // hour", "/hour".
-func rateBehind(tokens []token, from, to int) string {
-	last := to - 1
-	quantity := last > from && (tokens[last-1].kind == tokenNumber && (tokens[last].kind == tokenWord || tokens[last].unit != "") ||
+func rateBehind(in *prose, from, to int) string {
+	tokens, last := in.tokens, to-1
+	counted := last > from && (tokens[last-1].kind == tokenNumber && (tokens[last].kind == tokenWord || tokens[last].unit != "") ||
 		tokens[last].kind == tokenNumber && currency(tokens[last-1]))
-	if !quantity || to+1 >= len(tokens) {
+	if q := in.quantities[from]; q != nil && q.unit != "" && q.to == to {
+		counted = true
+	}
+	if !counted || to+1 >= len(tokens) {
 		return ""
 	}
 	if per := tokens[to]; per.text == "per" || per.text == "/" && !per.space {
@@ -173,19 +212,21 @@ func currency(t token) bool {
 	return t.kind == tokenMark && unicode.Is(unicode.Sc, r)
 }
 
-// readCase returns what the case says outside of its claims, and the sources of its evidence.
-func readCase(c *matrix.Case) (said []*prose, sources []string) {
-	texts := []string{c.Query}
+// readCase returns what is asked, what the case says outside of its claims, and the sources of its evidence.
+func readCase(c *matrix.Case) (asked, said []*prose, sources []string) {
+	questions := []string{c.Query}
 	for _, m := range c.Messages {
-		texts = append(texts, m.Text)
+		questions = append(questions, m.Text)
 	}
+	asked = readAll(questions)
+	var texts []string
 	for _, requirement := range c.Evidence.Required {
 		for _, gold := range requirement.AnyOf {
 			texts = append(texts, gold.Span, gold.Text)
 			sources = append(sources, gold.Source)
 		}
 	}
-	return readAll(texts), sources
+	return asked, append(asked[:len(asked):len(asked)], readAll(texts)...), sources
 }
 
 func readAll(texts []string) []*prose {

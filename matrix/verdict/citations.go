@@ -40,21 +40,45 @@ func FindCitations(answer string, packed []matrix.Packed) (cited, fabricated []s
 
 // StripCitations returns the answer without what stands in brackets and looks like citations, so that it can be compared with a context.
 func StripCitations(answer string) string {
-	return cutBrackets(answer, func(b bracket) bool {
-		var names citable
-		items := names.split(b.inner)
-		return len(items) > 0 && !b.link && !slices.ContainsFunc(items, func(s string) bool {
-			return strings.ContainsFunc(s, unicode.IsSpace) || !strings.ContainsAny(s, "0123456789-_/#.:")
-		})
+	return strings.ReplaceAll(withoutCitations(answer), "\x00", "")
+}
+
+// withoutPositions blanks the citations that are numbers, which would otherwise be read as numbers that the answer states. NUL is not
+// seen, and every other byte keeps its place.
+func withoutPositions(answer string) string {
+	return blankBrackets(answer, func(items []string, _ bool) bool {
+		return !slices.ContainsFunc(items, func(s string) bool { return !allDigits(s) })
 	})
 }
 
-// withoutPositions blanks the citations that are numbers, which would otherwise be read as numbers that the answer states.
-func withoutPositions(answer string) string {
-	return cutBrackets(answer, func(b bracket) bool {
+// withoutCitations blanks all that [StripCitations] takes out.
+func withoutCitations(answer string) string { return blankBrackets(answer, looksCited) }
+
+func blankBrackets(text string, drop func(items []string, link bool) bool) string {
+	var out []byte
+	eachBracket(text, func(b bracket) {
 		var names citable
-		items := names.split(b.inner)
-		return len(items) > 0 && !slices.ContainsFunc(items, func(s string) bool { return !allDigits(s) })
+		if items := names.split(b.inner); len(items) == 0 || !drop(items, b.link) {
+			return
+		}
+		if out == nil {
+			out = []byte(text)
+		}
+		for b.start > 0 && strings.IndexByte(" \t", out[b.start-1]) >= 0 {
+			b.start--
+		}
+		clear(out[b.start:b.end])
+	})
+	if out == nil {
+		return text
+	}
+	return string(out)
+}
+
+// looksCited reports whether the names in a bracket look like citations.
+func looksCited(items []string, link bool) bool {
+	return !link && !slices.ContainsFunc(items, func(s string) bool {
+		return strings.ContainsFunc(s, unicode.IsSpace) || !strings.ContainsAny(s, "0123456789-_/#.:")
 	})
 }
 
@@ -92,22 +116,6 @@ func eachBracket(text string, visit func(bracket)) {
 	}
 }
 
-func cutBrackets(text string, drop func(bracket) bool) string {
-	var out strings.Builder
-	kept := 0
-	eachBracket(text, func(b bracket) {
-		if drop(b) {
-			out.WriteString(strings.TrimRight(text[kept:b.start], " \t"))
-			kept = b.end
-		}
-	})
-	if kept == 0 {
-		return text
-	}
-	out.WriteString(text[kept:])
-	return out.String()
-}
-
 // leads are words that may stand before a name within a bracket.
 var leads = []string{
 	"sources", "source", "documents", "document", "docs", "doc", "chunks", "chunk", "passages", "passage", "context",
@@ -126,12 +134,13 @@ func afterSource(inner string) (rest string, ok bool) {
 // citable is what can be cited: packed items by id, by source and by position.
 type citable struct {
 	ids, sources map[string][]string // name → ids
+	folded       map[string]string   // a name without its case → the name, "" of several
 	positions    map[int]string
 	shapes       map[string]bool
 }
 
 func newCitable(packed []matrix.Packed) citable {
-	n := citable{ids: map[string][]string{}, sources: map[string][]string{}, positions: map[int]string{}, shapes: map[string]bool{}}
+	n := citable{ids: map[string][]string{}, sources: map[string][]string{}, positions: map[int]string{}, shapes: map[string]bool{}, folded: map[string]string{}}
 	for _, p := range packed {
 		n.ids[p.ID] = []string{p.ID}
 		n.positions[p.Position] = p.ID
@@ -139,6 +148,12 @@ func newCitable(packed []matrix.Packed) citable {
 			n.sources[p.Source] = append(n.sources[p.Source], p.ID)
 		}
 		for _, name := range []string{p.ID, p.Source} {
+			key := foldString(name)
+			if known, ok := n.folded[key]; !ok {
+				n.folded[key] = name
+			} else if known != name {
+				n.folded[key] = "" // a case that tells two apart
+			}
 			if s := shape(name); strings.Trim(s, "a0") != "" {
 				n.shapes[s] = true
 			}
@@ -164,6 +179,13 @@ func (n *citable) split(inner string) []string {
 
 // bareName strips marks of footnotes and quotation and a leading "source:", "document ", "id=" from a name.
 func bareName(s string) string {
+	if before, after, ok := strings.Cut(s, "†"); ok { // 【4:0†handbook.md】; of 【4:0†source】 nobody can tell what it is
+		if s = after; after == "source" && !allDigits(before) {
+			return ""
+		} else if after == "source" {
+			s = before
+		}
+	}
 	s = strings.Trim(s, " \t\r\n\"'`*^#")
 	for _, lead := range leads {
 		if len(s) > len(lead)+1 && strings.EqualFold(s[:len(lead)], lead) && strings.ContainsRune(": =#", rune(s[len(lead)])) {
@@ -182,6 +204,9 @@ func (n *citable) resolve(name string) []string {
 	}
 	if position, err := strconv.Atoi(name); err == nil && allDigits(name) && n.positions[position] != "" {
 		return []string{n.positions[position]}
+	}
+	if known := n.folded[foldString(name)]; known != "" && known != name {
+		return n.resolve(known)
 	}
 	return nil
 }

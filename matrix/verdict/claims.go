@@ -23,7 +23,9 @@ type Checker struct {
 	expect  matrix.Expect
 	claims  []claimPatterns
 	refusal []*pattern
+	asked   []*prose
 	sources []string // of the evidence
+	texts   sync.Map // by text reference: what was packed, read
 }
 
 type claimPatterns struct {
@@ -59,8 +61,8 @@ func NewChecker(c *matrix.Case, refusal []string) (*Checker, error) {
 		}
 		return out
 	}
-	said, sources := readCase(c)
-	k.sources = sources
+	asked, said, sources := readCase(c)
+	k.asked, k.sources = asked, sources
 	for _, claim := range c.Claims {
 		k.claims = append(k.claims, claimPatterns{
 			id:    claim.ID,
@@ -85,10 +87,10 @@ func (k *Checker) CheckSaid(said Said, packed []matrix.Packed) AnswerCheck {
 	var c AnswerCheck
 	c.Empty = !said.Refused && text.text == "" && foldString(said.Text) == ""
 	c.Citations, c.Fabricated = said.citations(packed)
-	gold := sync.OnceValue(func() []*prose { return k.packedGold(packed) })
+	context := sync.OnceValue(func() []read { return k.context(packed) })
 	stated, violated, missing := false, false, false
 	for i := range k.claims {
-		result, says := k.claims[i].check(text, gold, c.Citations, packed)
+		result, says := k.claims[i].check(text, context, c.Citations, &known{said: k.claims[i].said, context: context}, packed)
 		c.Claims = append(c.Claims, result)
 		stated = stated || says
 		violated = violated || result.State == ClaimViolated
@@ -105,45 +107,98 @@ func (k *Checker) CheckSaid(said Said, packed []matrix.Packed) AnswerCheck {
 }
 
 // check judges one claim. says reports whether the answer states one of its alternates.
-func (c *claimPatterns) check(text *prose, gold func() []*prose, cited []string, packed []matrix.Packed) (result ClaimResult, says bool) {
+func (c *claimPatterns) check(text *prose, context func() []read, cited []string, k *known, packed []matrix.Packed) (result ClaimResult, says bool) {
 	result = ClaimResult{ID: c.id, State: ClaimMet}
-	near := ""
-	known := &known{said: c.said, gold: gold}
+	place := func(at stated) *Extent {
+		e := text.origin(at)
+		return &e
+	}
 	for _, p := range c.any {
-		_, found, miss := p.findQuantity(text, known)
+		at, found, miss := p.findQuantity(text, k)
 		if found {
-			says, near = true, ""
+			says = true
+			result.Near, result.At = "", place(at)
 			break
 		}
-		near = nearer(near, miss)
-	}
-	if len(c.any) > 0 && !says || len(c.cites) > 0 && !citesOne(c.cites, cited, packed) {
-		result.State, result.Near = ClaimMissing, near
-	}
-	for _, p := range c.never {
-		if _, found, _ := p.find(text); found {
-			result.State, result.Near = ClaimViolated, ""
+		if nearer(result.Near, miss) != result.Near {
+			result.Near, result.At = miss, place(at)
 		}
+	}
+	if len(c.any) > 0 && !says || len(c.cites) > 0 && len(citing(c.cites, cited, packed)) == 0 {
+		result.State = ClaimMissing
+	}
+	supported := c.any
+	for _, p := range c.never {
+		at, found, miss := p.find(text)
+		switch {
+		case found && result.State != ClaimViolated:
+			result.State, result.Near, result.At, supported = ClaimViolated, "", place(at), c.never
+		case !found && result.At == nil && (miss == NearAmbiguousDate || miss == NearAmbiguousNumber):
+			result.Near, result.At = miss, place(at) // it may be what must not be stated
+		}
+	}
+	switch {
+	case result.At != nil && result.Near == "":
+		result.Support = supporters(supported, context())
+	case len(c.any) == 0 && len(c.cites) > 0:
+		result.Support = citing(c.cites, cited, packed)
 	}
 	return result, says
 }
 
-// packedGold returns the texts of the items that come from a source of the evidence.
-func (k *Checker) packedGold(packed []matrix.Packed) []*prose {
-	var texts []string
-	for _, p := range packed {
-		if p.Gold || slices.Contains(k.sources, p.Source) || slices.Contains(k.sources, p.ID) {
-			texts = append(texts, p.Text.Value)
+// supporters returns the ids of the items whose text states one of the patterns.
+func supporters(patterns []*pattern, items []read) (ids []string) {
+	for _, item := range items {
+		if slices.ContainsFunc(patterns, func(p *pattern) bool {
+			_, found, _ := p.find(item.prose)
+			return found
+		}) {
+			ids = append(ids, item.id)
 		}
 	}
-	return readAll(texts)
+	return ids
 }
 
-// citesOne reports whether one of the wanted ids or sources belongs to a packed item that is cited.
-func citesOne(wanted, cited []string, packed []matrix.Packed) bool {
-	return slices.ContainsFunc(packed, func(p matrix.Packed) bool {
-		return slices.Contains(cited, p.ID) && (slices.Contains(wanted, p.ID) || p.Source != "" && slices.Contains(wanted, p.Source))
-	})
+// read is a packed item, its text read.
+type read struct {
+	id    string
+	gold  bool // it comes from a source of the evidence
+	prose *prose
+}
+
+// context reads the packed items whose texts are told.
+func (k *Checker) context(packed []matrix.Packed) []read {
+	var out []read
+	for _, p := range packed {
+		if p.Text.Value == "" {
+			continue
+		}
+		out = append(out, read{p.ID, p.Gold || slices.Contains(k.sources, p.Source) || slices.Contains(k.sources, p.ID), k.prose(p.Text)})
+	}
+	return out
+}
+
+// prose reads a text once, however often it is packed.
+func (k *Checker) prose(t matrix.Text) *prose {
+	if t.Ref == "" {
+		return readProse(t.Value)
+	}
+	if known, ok := k.texts.Load(t.Ref); ok {
+		return known.(*prose)
+	}
+	p := readProse(t.Value)
+	k.texts.Store(t.Ref, p)
+	return p
+}
+
+// citing returns the cited packed items that have one of the wanted ids or sources.
+func citing(wanted, cited []string, packed []matrix.Packed) (ids []string) {
+	for _, p := range packed {
+		if slices.Contains(cited, p.ID) && (slices.Contains(wanted, p.ID) || p.Source != "" && slices.Contains(wanted, p.Source)) {
+			ids = withName(ids, p.ID)
+		}
+	}
+	return ids
 }
 
 // refuses reports whether the text holds a declared refusal phrase.

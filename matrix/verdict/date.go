@@ -3,14 +3,24 @@ package verdict
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
-// date is a calendar date; a part that is not given is 0.
-type date struct{ year, month, day int }
+// date is a calendar date; a part that is not given is 0. A weekday is 1 for Sunday.
+type date struct{ year, month, day, weekday int }
 
 // entails reports whether whoever states d states want: 1 September 2026 entails September 2026.
 func (d date) entails(want date) bool {
-	return (want.year == 0 || want.year == d.year) && (want.month == 0 || want.month == d.month) && (want.day == 0 || want.day == d.day)
+	return (want.year == 0 || want.year == d.year) && (want.month == 0 || want.month == d.month) && (want.day == 0 || want.day == d.day) &&
+		(want.weekday == 0 || want.weekday == d.onWeekday())
+}
+
+// onWeekday is the weekday that is told, else that of the day.
+func (d date) onWeekday() int {
+	if d.weekday > 0 || d.year == 0 || d.month == 0 || d.day == 0 {
+		return d.weekday
+	}
+	return int(time.Date(d.year, time.Month(d.month), d.day, 0, 0, 0, 0, time.UTC).Weekday()) + 1
 }
 
 func (d date) valid() bool { return d.month >= 1 && d.month <= 12 && d.day >= 0 && d.day <= 31 }
@@ -28,6 +38,33 @@ var months = map[string]int{
 	"january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6, "july": 7, "august": 8, "september": 9,
 	"october": 10, "november": 11, "december": 12, "jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6, "jul": 7, "aug": 8,
 	"sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12,
+}
+
+// otherMonths are names in other languages; they count with a year behind them.
+var otherMonths = monthNames(
+	"januar jänner janvier enero gennaio ledna", "februar février febrero febbraio února", "märz mars marzo března", "avril abril aprile dubna",
+	"mai mayo maggio května", "juni juin junio giugno června", "juli juillet julio luglio července", "août agosto srpna",
+	"septembre septiembre setiembre settembre září", "oktober octobre octubre ottobre října", "novembre noviembre listopadu",
+	"dezember décembre diciembre dicembre prosince")
+
+func monthNames(byMonth ...string) map[string]int {
+	m := map[string]int{}
+	for i, names := range byMonth {
+		for name := range strings.FieldsSeq(names) {
+			m[name] = i + 1
+		}
+	}
+	return m
+}
+
+var weekdays = map[string]int{
+	"sunday": 1, "monday": 2, "tuesday": 3, "wednesday": 4, "thursday": 5, "friday": 6, "saturday": 7,
+	"sun": 1, "mon": 2, "tue": 3, "tues": 3, "wed": 4, "thu": 5, "thur": 5, "thurs": 5, "fri": 6, "sat": 7,
+}
+
+var ordinals = map[string]int{
+	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
+	"eleventh": 11, "twelfth": 12, "fifteenth": 15, "twentieth": 20, "thirtieth": 30,
 }
 
 // findDates finds the dates in a row of tokens, from left to right, none overlapping.
@@ -50,8 +87,22 @@ func dateAt(tokens []token, i int) (dated, bool) {
 	case t.kind == tokenCode && len(t.text) > 2:
 		return codeDate(t.text, i)
 	case t.kind == tokenCode || t.kind == tokenNumber:
+		if d, ok := spacedDate(tokens, i); ok {
+			return d, true
+		}
 		d, _, ok := dayFirst(tokens, i)
 		return d, ok
+	case t.kind == tokenWord && weekdays[t.text] > 0:
+		next := i + 1
+		for isMark(tokens, next, ",") || isMark(tokens, next, ".") {
+			next++
+		}
+		if next >= len(tokens) || weekdays[tokens[next].text] > 0 {
+			return dated{}, false
+		}
+		d, ok := dateAt(tokens, next)
+		d.from, d.date.weekday = i, weekdays[t.text]
+		return d, ok && d.date.day > 0 && d.other == nil
 	case isWord(tokens, i, "the") && i+1 < len(tokens):
 		d, ordinal, ok := dayFirst(tokens, i+1) // the 1st of September
 		d.from = i
@@ -60,6 +111,24 @@ func dateAt(tokens []token, i int) (dated, bool) {
 		return monthFirst(tokens, i)
 	}
 	return dated{}, false
+}
+
+// spacedDate reads "1. 9. 2026" and 2026年9月1日, which are several numbers.
+func spacedDate(tokens []token, i int) (dated, bool) {
+	if i+4 >= len(tokens) {
+		return dated{}, false
+	}
+	d := dated{from: i, to: i + 5, dayAt: i, monthAt: i + 4}
+	switch between := tokens[i+1].text + tokens[i+3].text; {
+	case between == "..":
+		d.date = date{year: asYear(tokens[i+4]), month: asDay(tokens[i+2]), day: asDay(tokens[i])}
+	case between == "年月":
+		d.date = date{year: asYear(tokens[i]), month: asDay(tokens[i+2]), day: asDay(tokens[i+4])}
+		if isWord(tokens, i+5, "日") {
+			d.to++
+		}
+	}
+	return d, d.date.year > 0 && d.date.day > 0 && d.date.valid()
 }
 
 // codeDate reads 2026-09-01, 2026/09/01, 01.09.2026 and 09/01/2026. Points mean day first; between slashes and hyphens the day may
@@ -74,15 +143,15 @@ func codeDate(s string, at int) (dated, bool) {
 		d := dated{from: at, to: at + 1, dayAt: at, monthAt: at}
 		switch {
 		case len(parts[0]) == 4 && mark != "." && len(parts[1]) <= 2 && len(parts[2]) <= 2:
-			d.date = date{a, b, c}
+			d.date = date{year: a, month: b, day: c}
 		case len(parts[2]) != 4 || len(parts[0]) > 2 || len(parts[1]) > 2:
 			return dated{}, false
 		case mark == "." || a == b || a > 12:
-			d.date = date{c, b, a}
+			d.date = date{year: c, month: b, day: a}
 		case b > 12:
-			d.date = date{c, a, b}
+			d.date = date{year: c, month: a, day: b}
 		default:
-			d.date, d.other = date{c, b, a}, &date{c, a, b}
+			d.date, d.other = date{year: c, month: b, day: a}, &date{year: c, month: a, day: b}
 		}
 		return d, d.date.valid() && d.date.day > 0
 	}
@@ -98,25 +167,33 @@ func atoi(s string) int {
 	return n
 }
 
-// dayFirst reads "1 September 2026", "1st of Sept., 2026", "1. September", "1-Sep-2026".
+// dayFirst reads "1 September 2026", "1st of Sept., 2026", "1. September", "1-Sep-2026", "the first of September", "1 de mayo de 2026".
 func dayFirst(tokens []token, i int) (d dated, ordinal, ok bool) {
 	day := asDay(tokens[i])
+	if isWord(tokens, i+1, "of") && day == 0 && tokens[i].kind == tokenWord {
+		day = ordinals[tokens[i].text]
+	}
 	if day == 0 {
 		return dated{}, false, false
 	}
 	next, ordinal := skipOrdinal(tokens, i+1)
-	if isWord(tokens, next, "of") {
+	if isWord(tokens, next, "of") || isWord(tokens, next, "de") {
 		next, ordinal = next+1, true
 	} else if isMark(tokens, next, ".") && !tokens[next].space {
 		next++
 	}
-	if next >= len(tokens) || tokens[next].kind != tokenWord || months[tokens[next].text] == 0 {
+	if next >= len(tokens) || tokens[next].kind != tokenWord {
 		return dated{}, false, false
 	}
-	d = dated{from: i, dayAt: i, monthAt: next, date: date{month: months[tokens[next].text], day: day}}
+	month := months[tokens[next].text]
+	other := otherMonths[tokens[next].text]
+	if month+other == 0 {
+		return dated{}, false, false
+	}
+	d = dated{from: i, dayAt: i, monthAt: next, date: date{month: max(month, other), day: day}}
 	year := false
 	d.date.year, d.to, year = yearAt(tokens, next+1)
-	return d, ordinal, year || ordinal || !mayBeVerb(tokens[next])
+	return d, ordinal, year || month > 0 && (ordinal || !mayBeVerb(tokens[next]))
 }
 
 // monthFirst reads "September 1, 2026", "Sept. 1st", "September 2026".
@@ -134,6 +211,9 @@ func monthFirst(tokens []token, i int) (dated, bool) {
 		return d, true
 	}
 	d.date.day, d.dayAt = asDay(tokens[next]), next
+	if d.date.day == 0 && tokens[next].kind == tokenWord && tokens[i].upper {
+		d.date.day = ordinals[tokens[next].text]
+	}
 	if d.date.day == 0 {
 		return dated{}, false
 	}
@@ -158,7 +238,7 @@ func mayBeVerb(t token) bool {
 func skipOrdinal(tokens []token, i int) (next int, ordinal bool) {
 	if i < len(tokens) && tokens[i].kind == tokenWord && !tokens[i].space {
 		switch tokens[i].text {
-		case "st", "nd", "rd", "th":
+		case "st", "nd", "rd", "th", "er":
 			return i + 1, true
 		}
 	}
@@ -168,7 +248,7 @@ func skipOrdinal(tokens []token, i int) (next int, ordinal bool) {
 // yearAt reads the year behind day and month: "2026", ", 2026", ". 2026" or "-2026".
 func yearAt(tokens []token, i int) (year, next int, ok bool) {
 	j := i
-	if isMark(tokens, j, ",") || isMark(tokens, j, ".") || isMark(tokens, j, "-") {
+	if isMark(tokens, j, ",") || isMark(tokens, j, ".") || isMark(tokens, j, "-") || isWord(tokens, j, "de") || isWord(tokens, j, "del") {
 		j++
 	}
 	if j < len(tokens) {

@@ -26,7 +26,7 @@ func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, k
 	if err != nil {
 		return Features{}, fmt.Errorf("pipeline.answer.citations: %w", err)
 	}
-	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}}
+	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}, contexts: map[string]*context{}}
 	x.readBase()
 	if known != nil {
 		return x.more(known), nil
@@ -70,17 +70,18 @@ func (x *extractor) more(known *Features) Features {
 }
 
 type extractor struct {
-	e       *matrix.Experiment
-	c       *matrix.Case
-	o       *matrix.Observations
-	checker *Checker
-	answers answerReader
-	spans   map[string]Span
-	folded  map[string]Folded                 // by text reference: a chunk is folded once however often it was returned
-	words   map[string][]string               // by text reference
-	hits    map[string]map[string]*matrix.Hit // by call key of the retrieval, then by id
-	base    basePrompt
-	last    foldedPrompt // of the trial before: repetitions share their prompt
+	e        *matrix.Experiment
+	c        *matrix.Case
+	o        *matrix.Observations
+	checker  *Checker
+	answers  answerReader
+	spans    map[string]Span
+	folded   map[string]Folded                 // by text reference: a chunk is folded once however often it was returned
+	words    map[string][]string               // by text reference
+	hits     map[string]map[string]*matrix.Hit // by call key of the retrieval, then by id
+	base     basePrompt
+	contexts map[string]*context // by the references of their texts
+	last     foldedPrompt        // of the trial before: repetitions share their prompt
 }
 
 // foldedPrompt is a prompt, read once.
@@ -379,6 +380,9 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	out.Citations, out.Fabricated = check.Citations, check.Fabricated
 	if t.Unseen(matrix.PackedUnobserved) {
 		out.Fabricated = nil // what could be cited is not known
+	}
+	if told, ok := x.supportTexts(t); ok && !check.Refused && !check.Empty {
+		out.Unsupported = x.checker.unsupported(said.Text, told)
 	}
 	if bare := FoldText(StripCitations(said.Text)).String(); bare != "" && !check.Refused {
 		out.Copied = strings.Contains(folded.String(), strings.TrimRight(bare, " .!?"))

@@ -66,11 +66,28 @@ const (
 	ClaimViolated ClaimState = "violated" // states what it must never state
 )
 
-// ClaimResult is one claim in one answer.
+// ClaimResult is one claim in one answer: a line of its ledger.
 type ClaimResult struct {
-	ID    string     `json:"id"`
-	State ClaimState `json:"state"`
-	Near  string     `json:"near,omitempty"` // why a near miss is not a match: "negated", "other number"
+	ID      string     `json:"id"`
+	State   ClaimState `json:"state"`
+	Near    string     `json:"near,omitempty"`    // why a near miss is not a match: "negated", "other number"
+	At      *Extent    `json:"at,omitempty"`      // where the answer states it, or what must never be stated, or the near miss
+	Support []string   `json:"support,omitempty"` // ids of packed items that state it too, or, of a claim to cite alone, that are cited
+}
+
+// Extent is a part of an answer as it is judged ([Said].Text): the bytes [From,To). It holds no text, so that it may be kept where
+// the answer is withheld.
+type Extent struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// In returns the words of the extent, "" where the text is another than the one that it was found in.
+func (e Extent) In(text string) string {
+	if e.From < 0 || e.To < e.From || e.To > len(text) {
+		return ""
+	}
+	return text[e.From:e.To]
 }
 
 // TrialFeatures is what the texts of one trial say.
@@ -86,14 +103,17 @@ type TrialFeatures struct {
 	Fabricated []string      `json:"fabricated,omitempty"` // cited, and not in the context
 	Copied     bool          `json:"copied,omitempty"`     // the answer, citations aside, stands verbatim in the prompt
 	Grounded   bool          `json:"grounded,omitempty"`   // most of the answer's words stand in the prompt
-	Malformed  bool          `json:"malformed,omitempty"`  // not the JSON that was asked for
-	Gold       []GoldPlace   `json:"gold,omitempty"`       // one for each requirement
-	Superseded bool          `json:"superseded,omitempty"` // a declared superseded item is in the context
-	Carried    int           `json:"carried"`              // packed items whose text stands verbatim in the prompt
-	Worded     int           `json:"worded"`               // packed items most of whose words stand in the prompt
-	Named      int           `json:"named"`                // packed items whose id or source stands in the prompt
-	Altered    []string      `json:"altered,omitempty"`    // packed ids whose text is not what the retrieval returned for the id
-	Forbidden  []string      `json:"forbidden,omitempty"`  // packed ids that the asker may not see
+	// Unsupported are the sentences of the answer that its context does not support, by overlap of words, numbers and dates. It is a hint
+	// for a reader, and no rule reads it.
+	Unsupported []Extent    `json:"unsupported,omitempty"`
+	Malformed   bool        `json:"malformed,omitempty"`  // not the JSON that was asked for
+	Gold        []GoldPlace `json:"gold,omitempty"`       // one for each requirement
+	Superseded  bool        `json:"superseded,omitempty"` // a declared superseded item is in the context
+	Carried     int         `json:"carried"`              // packed items whose text stands verbatim in the prompt
+	Worded      int         `json:"worded"`               // packed items most of whose words stand in the prompt
+	Named       int         `json:"named"`                // packed items whose id or source stands in the prompt
+	Altered     []string    `json:"altered,omitempty"`    // packed ids whose text is not what the retrieval returned for the id
+	Forbidden   []string    `json:"forbidden,omitempty"`  // packed ids that the asker may not see
 }
 
 // GoldPlace is where one required item stands in the context and the prompt.

@@ -1,7 +1,10 @@
 package verdict
 
-// reach is how many tokens back a negation may stand from what it governs.
-const reach = 8
+// reach is how many tokens back a negation may stand from what it governs; far, where it denies the whole clause: "does not say that".
+const (
+	reach = 8
+	far   = 24
+)
 
 func set(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))
@@ -16,7 +19,25 @@ var (
 
 	// untrue before "that" negates the whole clause behind it; so does a negation of affirmed.
 	untrue   = set("false", "untrue", "incorrect", "wrong")
+	outdated = set("outdated", "obsolete", "superseded")
 	affirmed = set("true", "correct", "right", "accurate", "case")
+
+	// doubts under a negation leave open what is behind them: "does not say that", "no evidence that", "cannot confirm".
+	doubts = set("say", "says", "said", "state", "states", "stated", "mention", "mentions", "mentioned", "confirm", "confirmed", "specify", "specifies",
+		"know", "indicate", "indicates", "think", "believe", "claim", "suggest", "imply", "mean", "guarantee", "verify", "determine", "sure", "certain",
+		"clear", "evidence", "indication", "proof", "mentioning")
+
+	// joiners go on with another clause, of which a doubt before them says nothing.
+	joiners = set("but", "and", "yet", "so", "because", "since", "while", "although", "though", "which", "who", "whereas", "however", "instead",
+		"then", "therefore")
+
+	// absolutes behind "no" deny the whole clause: "under no circumstances".
+	absolutes = set("circumstances", "circumstance", "way", "account")
+
+	// persons behind "no" are a subject that nobody is: "no employee gets".
+	persons = set("employee", "employees", "staff", "guest", "guests", "person", "people", "member", "members", "customer", "customers", "user", "users",
+		"manager", "managers", "worker", "workers", "visitor", "visitors", "passenger", "passengers", "student", "students", "traveller", "travellers",
+		"applicant", "applicants", "contractor", "contractors", "trainee", "trainees")
 
 	// limits turn a negation into a bound that still states the value: not later than, not before, must not exceed.
 	limits = set("than", "before", "until", "till", "after", "beyond", "exceed", "exceeds", "exceeding", "exceeded", "over", "above",
@@ -42,6 +63,7 @@ var (
 
 	// denials behind "X is not" and "X does not" deny X itself; "30 days is not negotiable" does not.
 	denials = set("the", "correct", "right", "true", "accurate", "valid", "allowed", "permitted", "applicable", "effective", "available",
+		"mentioned", "specified", "stated", "given", "listed", "found", "supported", "confirmed",
 		"covered", "included", "reimbursed", "reimbursable", "possible", "enough", "sufficient", "required", "in", "what", "when",
 		"apply", "count", "exist", "hold", "longer")
 )
@@ -50,25 +72,32 @@ var (
 // denies them right behind. Two negations cancel out. This is a reading of English word order, not a parser: what it finds is
 // reported as a near miss, so that a person can see why a claim that looks stated was not counted.
 func negated(tokens []token, from, to int) bool {
-	return governed(tokens, from) || denied(tokens, to) || answeredNo(tokens, to) || calledWrong(tokens, from, to)
+	return from < len(tokens) && tokens[from].struck || governed(tokens, from) || denied(tokens, to) || answeredNo(tokens, to) || calledWrong(tokens, from, to)
 }
 
 func governed(tokens []token, at int) bool {
 	count := 0
 	bareVerb, apart := false, false // apart: only a negation of the whole clause still reaches
-	for i := at - 1; i >= 0 && at-i <= reach && !tokens[i].end; i-- {
+	joined, nor := false, false
+	for i := at - 1; i >= 0 && at-i <= far && !tokens[i].end && (i+1 == len(tokens) || !tokens[i+1].block); i-- {
 		word := tokens[i].text
+		apart = apart || at-i > reach
 		switch {
 		case tokens[i].kind != tokenWord:
-		case word == "that" && untruth(tokens, i):
+		case word == "that" && at-i <= reach && untruth(tokens, i):
+			return true
+		case doubts[word] && !joined && doubted(tokens, i):
 			return true
 		case apart:
-		case word == "than" && i > 0 && tokens[i-1].text == "rather", word == "of" && i > 0 && tokens[i-1].text == "instead":
+			joined = joined || joiners[word]
+		case !bareVerb && (word == "than" && i > 0 && tokens[i-1].text == "rather" || word == "of" && i > 0 && tokens[i-1].text == "instead"):
 			return true
+		case word == "neither" && nor: // counted with its nor
 		case negators[word] && governs(tokens, i, at, bareVerb):
 			count++
+			nor = nor || word == "nor"
 		case negators[word], limits[word], openers[word]:
-			apart = true
+			apart, joined = true, joiners[word]
 		case finite[word] && count == 0:
 			if nobody(tokens, i-1) {
 				count++ // "nobody gets"
@@ -81,6 +110,17 @@ func governed(tokens []token, at int) bool {
 	return count%2 == 1
 }
 
+// doubted reports whether a negation stands right before the doubt at i: "does not explicitly say", but not "guests who do not know".
+func doubted(tokens []token, i int) bool {
+	for j := i - 1; j >= 0 && i-j <= 3 && !tokens[j].end && !tokens[j+1].block; j-- {
+		switch tokens[j].text {
+		case "not", "never", "no", "unable", "without":
+			return !relative(tokens, j-1) && !relative(tokens, j-2)
+		}
+	}
+	return false
+}
+
 // governs reports whether the negator at i reaches the token at.
 func governs(tokens []token, i, at int, bareVerb bool) bool {
 	switch tokens[i].text {
@@ -89,6 +129,9 @@ func governs(tokens []token, i, at int, bareVerb bool) bool {
 	case "no":
 		if isWord(tokens, i+1, "one") {
 			return !bareVerb || !relative(tokens, i-1)
+		}
+		if absolutes[tokens[i+1].text] {
+			return true
 		}
 		return at-i <= 3 && !(i+1 < at && subjects[tokens[i+1].text]) // "no it is 30 days" denies something else
 	case "not", "without":
@@ -125,6 +168,9 @@ func untruth(tokens []token, i int) bool {
 
 // denied recognises "X is not correct", "X does not apply", "X no longer applies".
 func denied(tokens []token, to int) bool {
+	if to < len(tokens) && tokens[to].block {
+		return false
+	}
 	if isWord(tokens, to, "no") && isWord(tokens, to+1, "longer") {
 		return true
 	}
@@ -140,7 +186,7 @@ func denied(tokens []token, to int) bool {
 
 // nobody reports whether the token at i ends a subject that nobody is.
 func nobody(tokens []token, i int) bool {
-	return i >= 0 && (isWord(tokens, i, "nobody") || i > 0 && isWord(tokens, i, "one") && isWord(tokens, i-1, "no"))
+	return i >= 0 && (isWord(tokens, i, "nobody") || i > 0 && (isWord(tokens, i, "one") || persons[tokens[i].text]) && isWord(tokens, i-1, "no"))
 }
 
 // answeredNo recognises "X? No, Y", also with more words before the question mark.
@@ -158,11 +204,11 @@ func answeredNo(tokens []token, to int) bool {
 
 // calledWrong recognises "60 crowns is wrong", of a quantity or a date alone: that a statement or an option is wrong may be the answer.
 func calledWrong(tokens []token, from, to int) bool {
-	if to >= len(tokens) || !beForms[tokens[to].text] || to+1 >= len(tokens) || !untrue[tokens[to+1].text] {
+	if to >= len(tokens) || !beForms[tokens[to].text] || to+1 >= len(tokens) || !untrue[tokens[to+1].text] && !outdated[tokens[to+1].text] {
 		return false
 	}
 	for i := from; i+1 < to; i++ {
-		if tokens[i].kind == tokenNumber && tokens[i+1].kind == tokenWord {
+		if tokens[i].kind == tokenNumber && tokens[i+1].kind == tokenWord || currency(tokens[i]) && tokens[i+1].kind == tokenNumber {
 			return true
 		}
 	}

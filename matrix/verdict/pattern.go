@@ -16,10 +16,11 @@ const (
 	NearOtherNumber     = "other number"     // the same words with another number
 	NearBounded         = "bounded"          // less than 60 crowns, where the case speaks of no bound
 	NearRate            = "rate"             // 60 crowns per hour, where the case speaks of no hour
+	NearRange           = "range"            // 10 to 60 crowns, where the case speaks of no such range
 )
 
 // nearOrder says which near miss is told when there are several.
-var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearRate: 5, NearBounded: 6, NearNegated: 7}
+var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearRange: 5, NearRate: 6, NearBounded: 7, NearNegated: 8}
 
 func nearer(a, b string) string {
 	if nearOrder[b] > nearOrder[a] {
@@ -28,36 +29,14 @@ func nearer(a, b string) string {
 	return a
 }
 
-// prose is a text made ready to be searched for claims.
-type prose struct {
-	text    string
-	tokens  []token
-	dates   map[int]dated // by first token
-	dayOf   map[int]int   // token of a day → token of its month
-	ordered []int         // first tokens of dates, in order
-}
-
-func readProse(s string) *prose {
-	p := &prose{text: tokenText(s), dates: map[int]dated{}, dayOf: map[int]int{}}
-	p.tokens = tokenise(p.text)
-	for _, d := range findDates(p.tokens) {
-		p.dates[d.from] = d
-		p.ordered = append(p.ordered, d.from)
-		if d.dayAt >= 0 {
-			p.dayOf[d.dayAt] = d.monthAt
-		}
-	}
-	return p
-}
-
 // pattern is one alternate of a claim or one refusal phrase.
 type pattern struct {
 	source   string
 	expr     *regexp.Regexp // nil for a literal
 	tokens   []token
-	dates    map[int]dated
-	negative bool // holds a negation itself
-	name     bool // holds a hyphen, or a digit in a word, as names do
+	values   *prose // its dates, quantities and intervals, by their first token
+	negative bool   // holds a negation itself
+	name     bool   // holds a hyphen, or a digit in a word, as names do
 }
 
 // newPattern reads a literal or, between slashes, an RE2 expression.
@@ -73,7 +52,7 @@ func newPattern(source string) (*pattern, error) {
 		return p, nil
 	}
 	read := readProse(source)
-	p.tokens, p.dates = read.tokens, read.dates
+	p.tokens, p.values = read.tokens, read
 	for n := len(p.tokens); n > 1 && p.tokens[n-1].kind == tokenMark && strings.Trim(p.tokens[n-1].text, ".,;:!?") == ""; n-- {
 		p.tokens = p.tokens[:n-1] // the full stop of a sentence is no part of what it states
 	}
@@ -109,39 +88,39 @@ func expression(source string) (inner string, ok bool) {
 // stated is one place where a pattern matches.
 type stated struct{ start, finish int } // in the text
 
-// find looks for the pattern: the first place where the text states it, or why the nearest miss is none.
+// find looks for the pattern: the first place where the text states it, or that of the nearest miss and why it is none.
 func (p *pattern) find(in *prose) (at stated, found bool, near string) {
 	return p.findQuantity(in, nil)
 }
 
-// findQuantity is find, but passes over quantities with a bound or a rate that is not known. An expression says itself what it wants.
+// findQuantity is find, but passes over quantities with a bound, a rate or a range that is not known. An expression says itself what it
+// wants.
 func (p *pattern) findQuantity(in *prose, known *known) (at stated, found bool, near string) {
 	if p.expr != nil {
 		return p.findExpression(in)
 	}
 	for i := range in.tokens {
-		for _, byDate := range [...]bool{false, true} {
-			if byDate && len(p.dates) == 0 {
+		for _, byValue := range [...]bool{false, true} {
+			if byValue && !p.values.valued() {
 				continue
 			}
-			end, miss, ok := p.matchAt(in, i, byDate)
+			end, miss, ok := p.matchAt(in, i, byValue)
 			switch {
 			case !ok:
-				near = nearer(near, miss)
 			case !p.negative && negated(in.tokens, i, end):
-				near = nearer(near, NearNegated)
-			default:
-				if known != nil {
-					if miss := known.miss(p, in, i, end); miss != "" {
-						near = nearer(near, miss)
-						continue
-					}
-				}
+				miss = NearNegated
+			case known != nil:
+				miss = known.miss(p, in, i, end)
+			}
+			switch {
+			case ok && miss == "":
 				return stated{in.tokens[i].start, in.tokens[end-1].finish}, true, ""
+			case nearer(near, miss) != near:
+				at, near = stated{in.tokens[i].start, in.tokens[end-1].finish}, miss
 			}
 		}
 	}
-	return stated{}, false, near
+	return at, false, near
 }
 
 func (p *pattern) findExpression(in *prose) (at stated, found bool, near string) {
@@ -152,32 +131,35 @@ func (p *pattern) findExpression(in *prose) (at stated, found bool, near string)
 		from := sort.Search(len(in.tokens), func(i int) bool { return in.tokens[i].finish > m[0] })
 		to := sort.Search(len(in.tokens), func(i int) bool { return in.tokens[i].start >= m[1] })
 		if !p.negative && (negated(in.tokens, from, to) || to > from && governed(in.tokens, to-1)) {
-			near = NearNegated
+			at, near = stated{m[0], m[1]}, NearNegated
 			continue
 		}
 		return stated{m[0], m[1]}, true, ""
 	}
-	return stated{}, false, near
+	return at, false, near
 }
 
-// matchAt compares the pattern with the tokens from i on. With byDate, dates are compared as dates, else all as written.
-// A miss is told only where all but numbers or dates agree.
-func (p *pattern) matchAt(in *prose, i int, byDate bool) (end int, miss string, ok bool) {
+// matchAt compares the pattern with the tokens from i on. With byValue, dates, quantities and intervals are compared by what they
+// stand for, else all as written. A miss is told only where all but numbers or dates agree.
+func (p *pattern) matchAt(in *prose, i int, byValue bool) (end int, miss string, ok bool) {
 	at, same := i, 0
 	for n := 0; n < len(p.tokens); {
 		if at >= len(in.tokens) {
 			return 0, "", false
 		}
-		if want, dated := p.dates[n]; byDate && dated {
-			got, there := in.dates[at]
-			if !there {
+		if byValue {
+			v := p.valueAt(n, in, at)
+			switch {
+			case v.there:
+				miss = nearer(miss, v.miss)
+				if v.kin {
+					same++
+				}
+				n, at = min(v.next, len(p.tokens)), v.end
+				continue
+			case v.wanted:
 				return 0, "", false
 			}
-			if m := dateMiss(got, want); m != "" {
-				miss = nearer(miss, m)
-			}
-			n, at = min(want.to, len(p.tokens)), got.to
-			continue
 		}
 		equal, m := sameToken(p.tokens, n, in, at)
 		if !equal && m == "" {
@@ -193,17 +175,62 @@ func (p *pattern) matchAt(in *prose, i int, byDate bool) (end int, miss string, 
 		return 0, "", false
 	}
 	if miss != "" {
-		if miss == NearOtherNumber && (same == 0 || len(p.dates) > 0) {
+		if miss == NearOtherNumber && (same == 0 || len(p.values.dates) > 0) {
 			miss = ""
 		}
-		return 0, miss, false
+		return at, miss, false
 	}
 	return at, "", true
+}
+
+// compared is what came of comparing a value of the pattern with one of the text.
+type compared struct {
+	wanted, there bool // the pattern has a value here; so has the text
+	kin           bool // of the same kind
+	miss          string
+	next, end     int // the tokens behind them, in the pattern and in the text
+}
+
+// valueAt compares the date, the interval or the quantity that begins at the pattern's token n with that at the text's token at.
+func (p *pattern) valueAt(n int, in *prose, at int) compared {
+	if want, ok := p.values.dates[n]; ok {
+		got, there := in.dates[at]
+		if !there {
+			return compared{wanted: true}
+		}
+		return compared{wanted: true, there: true, miss: dateMiss(got, want), next: want.to, end: got.to}
+	}
+	if want := p.values.intervals[n]; want != nil {
+		got := in.intervals[at]
+		switch {
+		case got == nil || dimensionOf(got.low.unit).kind != dimensionOf(want.low.unit).kind:
+			return compared{wanted: true}
+		case want.equal(got):
+			return compared{wanted: true, there: true, next: want.to, end: got.to}
+		}
+		return compared{wanted: true, there: true, kin: want.low.unit != "", miss: NearOtherNumber, next: want.to, end: got.to}
+	}
+	want, got := p.values.quantities[n], in.quantities[at]
+	if want == nil || got == nil {
+		return compared{}
+	}
+	alone := want.from == 0 && want.to >= len(p.tokens) && want.unit == ""
+	end, miss, kin, ok := want.stated(got, alone)
+	if r := in.intervals[at]; r != nil && miss == NearOtherNumber && r.high.from == got.from {
+		end, miss, kin, ok = want.stated(r.high, alone) // both ends are one token
+	}
+	if !ok {
+		return compared{}
+	}
+	return compared{wanted: true, there: true, kin: kin, miss: miss, next: want.to, end: end}
 }
 
 // whole reports whether [from,to) begins and ends where something ends: not inside "30a", not with the day of a date for a number,
 // not with "gh-pages" for a part of "gh-pages-old".
 func (p *pattern) whole(in *prose, from, to int) bool {
+	if in.tokens[from].joined || to < len(in.tokens) && in.tokens[to].joined || foreign(in.tokens, from) {
+		return false // not "5 days" in "twenty-five days", nor "$60" in "A$60"
+	}
 	if in.tokens[to-1].glued || p.name && hyphenated(in.tokens, from, to) {
 		return false
 	}

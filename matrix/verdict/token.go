@@ -23,6 +23,9 @@ type token struct {
 	upper  bool   // begins with a capital letter
 	glued  bool   // a number that letters follow without a space: "30a"
 	end    bool   // a mark that ends a clause
+	block  bool   // the first of a paragraph, a line of a list or of a table, or a heading
+	joined bool   // goes on with the number before it: "five" in "twenty-five"
+	struck bool   // between ~~ and ~~
 	text   string // case folded
 	unit   string // what a word behind a number stands for: "day" for "days"
 	start  int    // in the normalised text
@@ -121,7 +124,7 @@ func (l *lexer) next() {
 
 // apart reports whether a sign may stand here: at the start, behind white space or an opening mark.
 func (l *lexer) apart() bool {
-	return l.pos == 0 || strings.ContainsRune(" ([='", rune(l.text[l.pos-1]))
+	return l.pos == 0 || strings.ContainsRune(" ([='*_|~", rune(l.text[l.pos-1]))
 }
 
 // ignorable marks are quotation marks and the emphasis marks of Markdown, which models strew over an answer.
@@ -163,8 +166,12 @@ func (l *lexer) word() {
 		l.contracted(base, end+2)
 		return
 	}
+	if strings.EqualFold(l.text[l.pos:end], "cannot") {
+		l.contracted("can", end)
+		return
+	}
 	first, _ := utf8.DecodeRuneInString(l.text[l.pos:])
-	t := token{kind: tokenWord, upper: unicode.IsUpper(first)}
+	t := token{kind: tokenWord, upper: unicode.IsUpper(first), text: l.spelledOut(l.text[l.pos:end])}
 	if last := len(l.tokens) - 1; last >= 0 && l.tokens[last].kind == tokenNumber {
 		t.text = foldCase(l.text[l.pos:end])
 		if cent := end + len(" cent"); t.text == "per" && cent <= len(l.text) && strings.EqualFold(l.text[end:cent], " cent") && !l.wordAt(cent) {
@@ -201,6 +208,23 @@ func contraction(word, rest string) (base string, ok bool) {
 	return stem, true
 }
 
+// shortened are verbs behind an apostrophe. "It's" is read as "it is"; behind other words 's is a possessive.
+var shortened = map[string]string{"m": "am", "re": "are", "ll": "will", "ve": "have"}
+
+var pronouns = set("it", "he", "she", "that", "there", "here", "what", "where", "who", "how")
+
+// spelledOut returns the whole of a shortened verb, "" for another word.
+func (l *lexer) spelledOut(word string) string {
+	last := len(l.tokens) - 1
+	if l.pos == 0 || l.text[l.pos-1] != '\'' || l.space || last < 0 || l.tokens[last].kind != tokenWord || l.tokens[last].finish != l.pos-1 {
+		return ""
+	}
+	if word = foldCase(word); word == "s" && pronouns[l.tokens[last].text] {
+		return "is"
+	}
+	return shortened[word]
+}
+
 func (l *lexer) contracted(base string, end int) {
 	start := l.pos
 	l.emit(token{kind: tokenWord, text: base}, end)
@@ -209,19 +233,76 @@ func (l *lexer) contracted(base string, end int) {
 	l.emit(token{kind: tokenWord, text: "not"}, end)
 }
 
-// units are ways of writing one unit behind a number. Nothing is converted.
-var units = map[string]string{
-	"%": "%", "percent": "%", "per cent": "%", "pct": "%",
-	"second": "s", "seconds": "s", "sec": "s", "secs": "s",
-	"minute": "min", "minutes": "min", "min": "min", "mins": "min",
-	"hour": "h", "hours": "h", "hr": "h", "hrs": "h", "h": "h",
-	"day": "d", "days": "d", "d": "d", "week": "week", "weeks": "week", "wk": "week", "wks": "week",
-	"month": "month", "months": "month", "year": "year", "years": "year", "yr": "year", "yrs": "year",
-	"am": "am", "pm": "pm",
-	"mm": "mm", "millimetre": "mm", "millimetres": "mm", "millimeter": "mm", "millimeters": "mm",
-	"cm": "cm", "centimetre": "cm", "centimetres": "cm", "centimeter": "cm", "centimeters": "cm",
-	"km": "km", "kilometre": "km", "kilometres": "km", "kilometer": "km", "kilometers": "km", "mile": "mile", "miles": "mile",
-	"mg": "mg", "milligram": "mg", "milligrams": "mg", "kg": "kg", "kilogram": "kg", "kilograms": "kg",
-	"kb": "kb", "mb": "mb", "gb": "gb", "tb": "tb", "ms": "ms", "kwh": "kwh", "kw": "kw", "nm": "nm", "hz": "hz", "v": "v",
-	"eur": "eur", "usd": "usd", "gbp": "gbp", "chf": "chf",
+// units are ways of writing one unit behind a number. How they are converted is in dimensions.
+var units = unitWords(`
+% percent pct prozent procent
+ms millisecond milliseconds msec
+s second seconds sec secs
+min minute minutes mins
+h hour hours hr hrs
+d day days
+week weeks wk wks
+month months
+year years yr yrs
+am
+pm
+mm millimetre millimetres millimeter millimeters
+cm centimetre centimetres centimeter centimeters
+m metre metres meter meters
+km kilometre kilometres kilometer kilometers
+mile miles
+ft foot feet
+inch inches
+mg milligram milligrams
+g gram grams gramme grammes
+kg kilogram kilograms kilogramme kilogrammes kilo kilos
+t tonne tonnes
+lb lbs
+ml millilitre millilitres milliliter milliliters
+cl centilitre centilitres centiliter centiliters
+l litre litres liter liters
+byte bytes
+kb kilobyte kilobytes
+mb megabyte megabytes
+gb gigabyte gigabytes
+tb terabyte terabytes
+kib kibibyte kibibytes
+mib mebibyte mebibytes
+gib gibibyte gibibytes
+tib tebibyte tebibytes
+w watt watts
+kw kilowatt kilowatts
+wh
+kwh
+hz hertz
+khz kilohertz
+mhz megahertz
+ghz gigahertz
+nm
+v volt volts
+eur euro euros
+usd dollar dollars
+gbp pound pounds quid
+chf
+czk kč
+pln zł zloty zlotys złotych
+jpy yen
+inr rupee rupees rs
+`)
+
+// twoWordUnits are units of two tokens.
+var twoWordUnits = map[string]string{
+	"per cent": "%", "us dollar": "usd", "us dollars": "usd", "swiss franc": "chf", "swiss francs": "chf", "pounds sterling": "gbp", "pound sterling": "gbp",
+	"° c": "°c", "° f": "°f", "degrees celsius": "°c", "degree celsius": "°c", "degrees centigrade": "°c", "degrees c": "°c", "degrees fahrenheit": "°f", "degree fahrenheit": "°f", "degrees f": "°f",
+}
+
+func unitWords(lines string) map[string]string {
+	m := map[string]string{"per cent": "%"}
+	for line := range strings.Lines(strings.TrimSpace(lines)) {
+		words := strings.Fields(line)
+		for _, word := range words {
+			m[word] = words[0]
+		}
+	}
+	return m
 }
