@@ -70,6 +70,7 @@ func (x *explained) runs() {
 		x.paragraph("not run: " + strings.Join(notRun[reason], ", ") + ", as " + reason)
 	}
 	x.claims()
+	x.ledger()
 	x.blank()
 }
 

@@ -106,7 +106,17 @@ func longHaul() *results.Bundle {
 		},
 		Features: verdict.Features{
 			Retrievals: []verdict.RetrievalFeatures{{Cell: "C", Gold: []verdict.Place{{BySpan: 3, BySource: 3, ID: "c08"}}}},
-			Trials:     []verdict.TrialFeatures{{CallKey: "A", Cell: "A", Rep: 1, Gold: []verdict.GoldPlace{{}}}},
+			Trials: []verdict.TrialFeatures{{
+				CallKey: "A", Cell: "A", Rep: 1, Gold: []verdict.GoldPlace{{}}, Unsupported: []verdict.Extent{{From: 0, To: len(economy)}},
+				Claims: []verdict.ClaimResult{
+					{ID: "class", State: verdict.ClaimMissing, Near: verdict.NearNegated, At: &verdict.Extent{From: 15, To: 28}},
+					{ID: "approval", State: verdict.ClaimMissing},
+					{ID: "old", State: verdict.ClaimViolated, At: &verdict.Extent{From: 39, To: 50}, Support: []string{"c05"}},
+				},
+			}, {CallKey: "B", Cell: "B", Rep: 1, Meets: true, Claims: []verdict.ClaimResult{
+				{ID: "class", State: verdict.ClaimMet, At: &verdict.Extent{From: 11, To: 18}},
+				{ID: "approval", State: verdict.ClaimMet, At: &verdict.Extent{From: 76, To: 92}, Support: []string{"c08"}},
+			}}},
 		},
 		Evaluation: verdict.Evaluation{
 			Case: c.ID, Outcome: verdict.Fail, Summary: "gold c08: rank 3, cutoff 2; gold context restores 1/1",
