@@ -12,11 +12,12 @@ import (
 // Checker judges the answers to one case: which claims they meet, whether they refuse, what they cite. It is deterministic, and safe for
 // concurrent use.
 //
-// Literals are compared token by token on normalised text: case, white space, kinds of quotation marks and dashes, emphasis marks and
-// "n't" for "not" do not matter; words and numbers are compared whole, so that "30 days" is not found in "130 days", nor "4.2" in "4.25".
-// Numbers are compared by value, dates by date, and the common units behind a number by what they stand for. Nothing is approximate.
+// Literals are compared token by token on normalised text: case, white space, kinds of quotation marks and dashes, marks of Markdown, tags
+// of HTML and "n't" for "not" do not matter; words and numbers are compared whole, so that "30 days" is not found in "130 days", nor "4.2"
+// in "4.25". Numbers are compared by value, also spelled ones; dates by date; quantities with a unit by what they come to, so that "90
+// minutes" is stated by "1.5 hours" and "€60" by "60 euros" (see [quantity]). Nothing is approximate.
 // A quantity under a bound or with a rate that the case does not speak of is another quantity: "60 crowns" is not stated by "less than
-// 60 crowns", nor by "60 crowns per hour"; see [NearBounded] and [NearRate]. A literal with a hyphen, or with a digit in a word, is not
+// 60 crowns", nor by "60 crowns per hour"; see [NearBounded], [NearRate] and [NearRange]. A literal with a hyphen, or with a digit in a word, is not
 // found inside a longer hyphenated word.
 // An expression between slashes sees the same normalised text with its case kept and white space made single spaces.
 type Checker struct {

@@ -119,10 +119,10 @@ func spacedDate(tokens []token, i int) (dated, bool) {
 		return dated{}, false
 	}
 	d := dated{from: i, to: i + 5, dayAt: i, monthAt: i + 4}
-	switch between := tokens[i+1].text + tokens[i+3].text; {
-	case between == "..":
+	switch tokens[i+1].text + tokens[i+3].text {
+	case "..":
 		d.date = date{year: asYear(tokens[i+4]), month: asDay(tokens[i+2]), day: asDay(tokens[i])}
-	case between == "年月":
+	case "年月":
 		d.date = date{year: asYear(tokens[i]), month: asDay(tokens[i+2]), day: asDay(tokens[i+4])}
 		if isWord(tokens, i+5, "日") {
 			d.to++

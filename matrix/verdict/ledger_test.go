@@ -131,6 +131,24 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
+// BenchmarkAnswer judges an answer of a usual length, as a run does for each of its trials.
+func BenchmarkAnswer(b *testing.B) {
+	c := &matrix.Case{Query: "What is the fee?", Expect: matrix.ExpectAnswer, Claims: []matrix.Claim{
+		{ID: "fee", Any: []string{"60 euros"}}, {ID: "notice", Any: []string{"14 days"}}, {ID: "old", Never: []string{"45 euros"}},
+	}}
+	k, err := NewChecker(c, []string{"I don't know", "not in the documents"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	answer := "From **1 September 2026** a berth costs €60 a night [2]. Notice has to be given at least two weeks before arrival, in writing. " +
+		"The earlier fee no longer applies, and children under twelve years travel free of charge."
+	packed := tariffPacked()
+	b.ReportAllocs()
+	for b.Loop() {
+		k.Check(answer, packed)
+	}
+}
+
 // FuzzAnswer reads any answer with any claim: nothing panics, places are in the answer between whole characters, citations that are
 // blanked keep every other byte, and a text is unsupported nowhere by itself.
 func FuzzAnswer(f *testing.F) {

@@ -23,9 +23,13 @@ var (
 	affirmed = set("true", "correct", "right", "accurate", "case")
 
 	// doubts under a negation leave open what is behind them: "does not say that", "no evidence that", "cannot confirm".
+	// Another clause has to follow: "not confirmed within 30 days" leaves nothing open.
 	doubts = set("say", "says", "said", "state", "states", "stated", "mention", "mentions", "mentioned", "confirm", "confirmed", "specify", "specifies",
-		"know", "indicate", "indicates", "think", "believe", "claim", "suggest", "imply", "mean", "guarantee", "verify", "determine", "sure", "certain",
+		"know", "indicate", "indicates", "think", "believe", "suggest", "imply", "mean", "guarantee", "verify", "determine", "sure", "certain",
 		"clear", "evidence", "indication", "proof", "mentioning")
+
+	doubtful = set("that", "whether", "if", "the", "it", "there", "this", "what", "how", "explicitly")
+	nouns    = set("evidence", "indication", "proof", "mention", "guarantee")
 
 	// joiners go on with another clause, of which a doubt before them says nothing.
 	joiners = set("but", "and", "yet", "so", "because", "since", "while", "although", "though", "which", "who", "whereas", "however", "instead",
@@ -112,6 +116,9 @@ func governed(tokens []token, at int) bool {
 
 // doubted reports whether a negation stands right before the doubt at i: "does not explicitly say", but not "guests who do not know".
 func doubted(tokens []token, i int) bool {
+	if next := tokens[i+1].text; !doubtful[next] || nouns[tokens[i].text] && next != "that" && next != "whether" {
+		return false
+	}
 	for j := i - 1; j >= 0 && i-j <= 3 && !tokens[j].end && !tokens[j+1].block; j-- {
 		switch tokens[j].text {
 		case "not", "never", "no", "unable", "without":

@@ -119,7 +119,7 @@ func (p *prose) addQuantity(q *quantity) {
 		p.quantities[q.numFrom] = &quantity{from: q.numFrom, to: q.numTo, numFrom: q.numFrom, numTo: q.numTo, number: q.number, times: q.times}
 	}
 	to := q.numTo
-	if q.plus != nil {
+	if q.plus != nil || q.unit == "clock" {
 		to = q.to
 	}
 	for i := q.numFrom + 1; i < to; i++ {
@@ -169,8 +169,11 @@ func (p *prose) countAt(i int) (*quantity, *interval) {
 	}
 	var r *interval
 	if at := low.to; between && isWord(tokens, at, "and") || !between && (isWord(tokens, at, "to") || isWord(tokens, at, "through") || isMark(tokens, at, "-")) {
-		if high := low.to + 1; high < len(tokens) {
-			r = newInterval(i, low, p.quantityAt(high))
+		named := low.to > low.numTo // "10 euros - 12 euros" may be two prices, and "10 euros to 12 guests" has one
+		if high := at + 1; high < len(tokens) && !tokens[at].block && !tokens[high].block && !(named && tokens[at].kind == tokenMark && tokens[at].space) {
+			if q := p.quantityAt(high); q != nil && (q.unit != "" || !named) {
+				r = newInterval(i, low, q)
+			}
 		}
 	}
 	if start > i && r == nil {
@@ -413,7 +416,7 @@ func (p *prose) unitAt(i int) (unit string, next int) {
 	if isMark(tokens, i, "-") && !tokens[i].space && i+1 < len(tokens) && !tokens[i+1].space && tokens[i+1].kind == tokenWord {
 		i++ // two-week
 	}
-	if i >= len(tokens) {
+	if i >= len(tokens) || tokens[i].block {
 		return "", i
 	}
 	t := tokens[i]
@@ -451,7 +454,7 @@ func (p *prose) rest(q *quantity) {
 		at++
 	}
 	more := p.numberAt(at)
-	if more == nil {
+	if more == nil || p.tokens[at].block || p.tokens[q.to].block {
 		return
 	}
 	unit, end := p.unitAt(more.to)

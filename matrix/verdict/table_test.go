@@ -19,7 +19,7 @@ func TestClaimTable(t *testing.T) {
 	if !ok {
 		t.Fatal("no table of claims")
 	}
-	said := regexp.MustCompile("“([^”]*)”(?: \\(([a-z ]+)\\))?")
+	said := regexp.MustCompile(`“([^”]*)”(?: \(([a-z ]+)\))?`)
 	rows := 0
 	for line := range strings.Lines(table) {
 		cells := strings.Split(line, " | ")

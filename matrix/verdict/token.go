@@ -258,9 +258,9 @@ g gram grams gramme grammes
 kg kilogram kilograms kilogramme kilogrammes kilo kilos
 t tonne tonnes
 lb lbs
-ml millilitre millilitres milliliter milliliters
-cl centilitre centilitres centiliter centiliters
-l litre litres liter liters
+ml millilitre millilitres
+cl centilitre centilitres
+l litre litres
 byte bytes
 kb kilobyte kilobytes
 mb megabyte megabytes
@@ -302,6 +302,9 @@ func unitWords(lines string) map[string]string {
 		words := strings.Fields(line)
 		for _, word := range words {
 			m[word] = words[0]
+			if stem, ok := strings.CutSuffix(strings.TrimSuffix(word, "s"), "litre"); ok { // the American spelling
+				m[stem+"liter"], m[stem+"liters"] = words[0], words[0]
+			}
 		}
 	}
 	return m
