@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 )
@@ -37,6 +39,7 @@ type explainOptions struct {
 	looking
 	caseID string
 	full   bool
+	whyNot string
 }
 
 func (a *app) explainCommand() *cobra.Command {
@@ -50,6 +53,7 @@ marked, the ranking, what was packed, what the prompt held, the answers of A, B 
 side, what decided the label, what to try first and what would be wasted effort.`,
 		Example: `  culprit explain long-haul-cabin
   culprit explain long-haul-cabin --full
+  culprit explain long-haul-cabin --why-not generate/ignored-evidence
   culprit explain long-haul-cabin --json`,
 		Args:              between(1, 1, "one case; culprit report lists them"),
 		ValidArgsFunction: completeCases(&o.looking),
@@ -60,6 +64,10 @@ side, what decided the label, what to try first and what would be wasted effort.
 	}
 	a.lookingFlags(c, &o.looking, "culprit.evaluation/v1")
 	c.Flags().BoolVar(&o.full, "full", false, "end with whole texts: what was packed, the prompts and the answers")
+	c.Flags().StringVar(&o.whyNot, "why-not", "", "say which observation ruled this `label` out (stage/label) instead")
+	_ = c.RegisterFlagCompletionFunc("why-not", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) { // only fails for a flag that is not there
+		return verdict.Labels(), cobra.ShellCompDirectiveNoFileComp
+	})
 	return c
 }
 
@@ -80,12 +88,32 @@ func (a *app) explain(o explainOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.whyNot != "" {
+		return a.whyNot(o, bundle)
+	}
 	if a.json {
 		return a.writeJSON(bundle.Evaluation)
 	}
 	drawing := a.drawing(o.results)
 	drawing.Full = o.full
 	return report.Explain(a.out, bundle, drawing)
+}
+
+func (a *app) whyNot(o explainOptions, b *results.Bundle) error {
+	n, err := verdict.ExplainWhyNot(&b.Experiment, &b.Case, &b.Plan, &b.Observations, &b.Features, o.whyNot)
+	if errors.Is(err, verdict.ErrNoLabel) {
+		if meant := didYouMean(o.whyNot, verdict.Labels()); meant != "" {
+			return usage("--why-not: no label %q%s", o.whyNot, meant)
+		}
+		return usage("--why-not: no label %q: the labels are %s", o.whyNot, strings.Join(verdict.Labels(), ", "))
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.writeJSON(n)
+	}
+	return report.WhyNot(a.out, o.caseID, n, a.drawing(o.results))
 }
 
 // notFound says what could have been meant.

@@ -56,9 +56,9 @@ func (x *explained) stages(label string, state verdict.State, broken bool) {
 }
 
 // hanging is labelled with a safe head in front of the text, and the lines behind the first indented below the text.
-func (x *explained) hanging(label, head, text string) {
+func (p *page) hanging(label, head, text string) {
 	indent := columns(head)
-	lines := wrap(text, x.width-x.labels-4-indent)
+	lines := wrap(text, p.width-p.labels-4-indent)
 	if len(lines) == 0 {
 		lines = []string{""}
 	}
@@ -66,13 +66,13 @@ func (x *explained) hanging(label, head, text string) {
 		if i > 0 {
 			label, head = "", ""
 		}
-		x.line("  " + x.dim(pad(label, x.labels)) + pad(head, indent) + line)
+		p.line("  " + p.dim(pad(label, p.labels)) + pad(head, indent) + line)
 	}
 }
 
-func (x *explained) bullets(label string, texts []string) {
+func (p *page) bullets(label string, texts []string) {
 	for _, text := range texts {
-		x.hanging(label, "· ", text)
+		p.hanging(label, "· ", text)
 		label = ""
 	}
 }

@@ -66,6 +66,7 @@ func (x *explained) runs() {
 	}) {
 		x.line("  " + x.dim("invariant "+markPass+" answers as its base does, be that right or wrong"))
 	}
+	x.attribution()
 	for _, reason := range reasons {
 		x.paragraph("not run: " + strings.Join(notRun[reason], ", ") + ", as " + reason)
 	}
@@ -102,7 +103,7 @@ func (x *explained) cellRow(c *verdict.CellResult, exact bool) cellRow {
 	if n > 0 {
 		r.claims = fmt.Sprintf("%d/%d", met, n)
 	}
-	result := ratio(c.Pass, c.Scored, c.Exact, c.Interval())
+	result := passBar(c) + ratio(c.Pass, c.Scored, c.Exact, c.Interval())
 	if exact {
 		result = fmt.Sprintf("%d/%d", c.Pass, c.Scored)
 	}
@@ -117,6 +118,58 @@ func (x *explained) cellRow(c *verdict.CellResult, exact bool) cellRow {
 		r.result = result + " " + x.mark(passMark(c))
 	}
 	return r
+}
+
+// passBar draws the pass rate of a cell that was repeated.
+func passBar(c *verdict.CellResult) string {
+	const width = 8
+	if c.Exact || c.Scored < 2 {
+		return ""
+	}
+	full := (c.Pass*width + c.Scored/2) / c.Scored
+	if c.Pass > 0 && c.Pass < c.Scored {
+		full = min(max(full, 1), width-1) // all and none are told apart from nearly so
+	}
+	return strings.Repeat("█", full) + strings.Repeat("░", width-full) + " "
+}
+
+// attribution says what A against B comes to, where answers vary.
+func (x *explained) attribution() {
+	t := x.Evaluation.Attribution
+	if t == nil || t.By == verdict.DecidedExactly {
+		return
+	}
+	parts := []string{t.Kind}
+	if t.Level != "" {
+		parts[0] += ", " + map[string]string{
+			verdict.RestoresFully: "full: gold alone restores the answer", verdict.RestoresPartly: "partial: gold alone helps, and does not restore",
+			verdict.RestoresForSome: "provisional: gold alone helps; whether it restores is not established",
+		}[t.Level]
+	}
+	parts = append(parts, fmt.Sprintf("A passes %s, B %s", t.A, t.B), fmt.Sprintf("%s, where at most %s of such claims are wrong", t.Evidence, t.Alpha))
+	if bounds := differenceOf(t.Interval); bounds != "" {
+		parts = append(parts, "B passes more by "+bounds)
+	}
+	switch {
+	case t.More > 0:
+		parts = append(parts, fmt.Sprintf("about %s would decide", counted(t.More, "more pair", "more pairs")))
+	case t.Unsettled:
+		parts = append(parts, "more pairs are unlikely to decide")
+	}
+	x.labelled("A against B", strings.Join(parts, "; "))
+}
+
+// differenceOf writes the interval of a difference of rates, which may be negative.
+func differenceOf(bounds []string) string {
+	if len(bounds) != 2 {
+		return ""
+	}
+	low, err1 := strconv.ParseFloat(bounds[0], 64)
+	high, err2 := strconv.ParseFloat(bounds[1], 64)
+	if err1 != nil || err2 != nil || !(low >= -1 && high <= 1 && low <= high) {
+		return ""
+	}
+	return fmt.Sprintf("%.2f to %.2f", low, high)
 }
 
 // passMark says whether a cell is reliable, failing, or neither.
