@@ -13,6 +13,7 @@ const (
 	RepairAsTyped     CellID = "A/as-typed"
 	RepairIndexEmbed  CellID = "A/index-embed"
 	RepairNoRerank    CellID = "A/no-rerank"
+	RepairReversed    CellID = "A/rerank-reversed"
 	RepairPastCache   CellID = "A/past-cache"
 	RepairPrompt      CellID = "A/reference-prompt"
 )
@@ -105,6 +106,7 @@ func expandRepairs(e *Experiment, c *Case) []PlannedCell {
 	add(p.Query != "" || p.Rewrite != nil, RepairAsTyped, "the question as typed is searched for")
 	add(vectors, RepairIndexEmbed, "the query is embedded as the index is pinned or declared to be")
 	add(p.Rerank != nil, RepairNoRerank, "the reranker is removed")
+	add(p.Rerank != nil, RepairReversed, "the reranker's order is turned round")
 	add(p.Assemble.Budget.N > 0, RepairBudget, "the budget holds all that the retrieval keeps")
 	add(p.Assemble.Dedupe != "none", RepairNoDedupe, "nothing is taken for a duplicate")
 	add(p.Faults != nil && len(p.Faults.Cache) > 0, RepairPastCache, "no cache answers")

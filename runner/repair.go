@@ -106,6 +106,14 @@ func (r *caseRun) rerankRepaired(ctx context.Context, out, from *matrix.Retrieva
 	switch {
 	case r.experiment.Pipeline.Rerank == nil, cell == matrix.RepairNoRerank:
 		return nil
+	case cell == matrix.RepairReversed:
+		out.RerankModel, out.RerankTop, out.RerankOrder = from.RerankModel, from.RerankTop, from.RerankOrder
+		out.Reranked = slices.Clone(from.Reranked)
+		slices.Reverse(out.Reranked)
+		for i := range out.Reranked {
+			out.Reranked[i].Rank = i + 1
+		}
+		return nil
 	case cell == matrix.RungReranked:
 		out.RerankModel, out.RerankTop, out.RerankOrder = from.RerankModel, from.RerankTop, from.RerankOrder
 		out.Reranked = r.goldAhead(from.Reranked)

@@ -300,6 +300,53 @@ func figures(f float64) string {
 	return strconv.FormatFloat(f, 'g', 2, 64)
 }
 
+// countCells lists for each defect the counts that it rests on: A and B, the cells of D where it is one of the answer, and what was run
+// to check it.
+func (w *walker) countCells() {
+	for i := range w.defects {
+		d := &w.defects[i]
+		for _, planned := range w.p.Cells {
+			c := w.cells[planned.Cell]
+			switch {
+			case c.result.Scored == 0:
+			case planned.Cell == matrix.CellA, planned.Cell == matrix.CellB, string(planned.Cell) == d.Repair, planned.Cell.Run() == matrix.Perturbation && throughPrompt(d):
+				d.Rests = append(d.Rests, Rests{Cell: planned.Cell, Passed: Passed{c.result.Pass, c.result.Scored}, Interval: c.result.Interval()})
+			}
+		}
+	}
+}
+
+// disagreements say where the trace and A against B point to different things, with what would settle it.
+func (w *walker) disagreements() []string {
+	var out []string
+	b := w.cells[matrix.CellB]
+	switch w.attributed {
+	case measure.GoldHurts:
+		out = append(out, fmt.Sprintf("attribution: gold alone does worse than production (A passes %s, B %s): compare the gold text with what A's context says; it may be wrong, in conflict, or too long", w.attribution.A, w.attribution.B))
+	case measure.NotContext:
+		later := slices.ContainsFunc(w.defects, throughPromptOf)
+		for i := range w.defects {
+			d := &w.defects[i]
+			if !isBeforeAnswer(d.Stage) {
+				continue
+			}
+			says := fmt.Sprintf("attribution: the trace shows %s, and gold alone does not restore the answer (%s), so that mending it alone will not be seen to help", d.Name(), passes(w.facts, matrix.CellB))
+			switch {
+			case later:
+				says += ": mend what B shows first, and run again"
+			case !w.goldJudges():
+				says += ": B had little more than the span; give the case the whole text (evidence.required.text), and run again"
+			default:
+				says += fmt.Sprintf(": look at B's answers (%d refusals), whether the claims are right, and run again with more repeats", b.result.Refused)
+			}
+			out = append(out, says)
+		}
+	}
+	return out
+}
+
+func throughPromptOf(d Defect) bool { return throughPrompt(&d) }
+
 // undecidedSays is what a person is told where A and B do not decide.
 func (x *facts) undecidedSays() string {
 	a := x.cells[matrix.CellA]

@@ -19,6 +19,7 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	x := newFacts(e, c, p, o, f)
 	w := walk(x)
 	w.checkDefects()
+	w.countCells()
 	ev := Evaluation{
 		Schema: EvaluationSchema, Case: c.ID, Risk: c.Risk, Outcome: w.outcome, Qualifier: w.qualifier,
 		Defects: w.defects, Behind: w.behind, Missing: w.missing, Stages: w.stages(), Checks: x.checks(), Retrieval: x.retrievalResult(),
@@ -32,6 +33,7 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 			ev.Cells = append(ev.Cells, c.result)
 		}
 	}
+	ev.Findings = append(ev.Findings, w.disagreements()...)
 	ev.Findings = append(ev.Findings, x.rewriteFindings()...)
 	ev.Summary, ev.Story = w.summary(), w.story()
 	ev.Judged = x.judged()

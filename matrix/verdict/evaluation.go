@@ -103,9 +103,17 @@ type Defect struct {
 	Decided  string   `json:"decided_by"` // the observation that decides between this label and its neighbours
 	TryFirst string   `json:"try_first"`
 	Wasted   string   `json:"wasted_effort"`
-	Gold     []string `json:"gold,omitempty"`   // sources of the gold it is about
-	Repair   string   `json:"repair,omitempty"` // the cell of the repair or rung that was run for it
-	Behind   string   `json:"behind,omitempty"` // of a defect in Evaluation.Behind: the one whose repair revealed it
+	Gold     []string `json:"gold,omitempty"`     // sources of the gold it is about
+	Rests    []Rests  `json:"rests_on,omitempty"` // the counts of the cells that it rests on
+	Repair   string   `json:"repair,omitempty"`   // the cell of the repair or rung that was run for it
+	Behind   string   `json:"behind,omitempty"`   // of a defect in Evaluation.Behind: the one whose repair revealed it
+}
+
+// Rests is a cell that a defect rests on. Interval is nil where the generator is deterministic.
+type Rests struct {
+	Cell matrix.CellID `json:"cell"`
+	Passed
+	Interval []string `json:"interval,omitempty"`
 }
 
 // Name returns "stage/label".

@@ -22,7 +22,7 @@ var repairs = map[string][]matrix.CellID{
 	"rerank/demoted":            {matrix.RepairNoRerank},
 	"rerank/dropped":            {matrix.RepairNoRerank},
 	"rerank/input-truncated":    {matrix.RepairNoRerank},
-	"rerank/wrong-direction":    {matrix.RepairNoRerank},
+	"rerank/wrong-direction":    {matrix.RepairReversed},
 	"rerank/below-threshold":    {matrix.RepairNoRerank},
 	"assemble/budget-cut":       {matrix.RepairBudget},
 	"assemble/span-truncated":   {matrix.RepairBudget},

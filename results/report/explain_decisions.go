@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,12 +34,26 @@ func (x *explained) defect(d *verdict.Defect, several bool) {
 		x.line("  " + x.bold(fit(d.Name(), maxName)))
 	}
 	x.bullets("seen", d.Evidence)
+	if rests := restsOn(d); rests != "" {
+		x.labelled("rests on", rests)
+	}
 	x.labelled("decided by", d.Decided)
 	x.labelled("try first", d.TryFirst)
 	x.labelled("wasted effort", d.Wasted)
 	if several {
 		x.blank()
 	}
+}
+
+// restsOn lists the counts that a defect rests on, where answers vary.
+func restsOn(d *verdict.Defect) string {
+	var out []string
+	for _, r := range d.Rests {
+		if bounds := interval(r.Interval); bounds != "" {
+			out = append(out, fmt.Sprintf("%s %d/%d %s", r.Cell, r.Pass, r.Scored, bounds))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // stages lists the stages in one state with what each was tested by.
