@@ -16,6 +16,11 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	if err != nil {
 		return Evaluation{}, fmt.Errorf("observations of case %q: %w", c.ID, err)
 	}
+	return EvaluateDigested(digest, e, c, p, o, f), nil
+}
+
+// EvaluateDigested is [Evaluate] where the digest of the observations is known, which takes most of the time to make.
+func EvaluateDigested(digest string, e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) Evaluation {
 	x := newFacts(e, c, p, o, f)
 	w := walk(x)
 	w.checkDefects()
@@ -39,7 +44,7 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	ev.Judged = x.judged()
 	ev.Findings = append(ev.Findings, slices.Concat(x.answerFindings(), x.generatorFindings())...)
 	ev.Findings = append(ev.Findings, x.judgeFindings(ev.Judged)...)
-	return ev, nil
+	return ev
 }
 
 // Ruleset identifies the table of rules: another table, another digest.
@@ -48,7 +53,7 @@ func Ruleset() string { return ruleset() }
 var ruleset = sync.OnceValue(func() string {
 	type row struct{ ID, Needs, Says, Decides, TryFirst, Wasted string }
 	var rows []row
-	for _, r := range Rules() {
+	for _, r := range table() {
 		rows = append(rows, row{r.ID(), r.Needs, r.Says, r.Decides, r.TryFirst, r.Wasted})
 	}
 	digest, err := matrix.Digest(rows)
@@ -75,7 +80,7 @@ type walker struct {
 }
 
 func walk(x *facts) *walker {
-	rules := Rules()
+	rules := table()
 	w := &walker{facts: x, fired: map[*Rule]int{}, last: &rules[len(rules)-1]}
 	answered := false // a rule about the answer as a whole has fired
 	for i := range rules {

@@ -22,7 +22,7 @@ type Examination struct {
 // is not judged. A defect that it names is one that [Evaluate] names where the answer is wrong, too.
 func Examine(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) Examination {
 	x := newFacts(e, c, p, o, f)
-	rules := Rules()
+	rules := table()
 	for _, g := range x.gold {
 		if rank := g.place.BySpan; rank > 0 && rank <= x.search.K {
 			g.lost = crossedAll // all that is looked at here

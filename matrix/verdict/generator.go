@@ -79,11 +79,14 @@ func (x *facts) generatorFindings() []string {
 		say("%s in %d of %s", pair.name, pair.n, counted(n, "generation", "generations"))
 	}
 	for _, alias := range tally(asked, func(t *matrix.Trial) []string {
-		if !t.Outside || t.ModelRequested == "" || Dated(t.ModelRequested) {
+		if !t.Outside || t.ModelRequested == "" {
 			return nil
 		}
 		return []string{t.ModelRequested}
 	}) {
+		if Dated(alias.name) {
+			continue
+		}
 		say("the model name %q holds no date or revision, so that another model may answer under it (%s): name a dated one, or pin what answers in pins.generator.model_reported",
 			alias.name, counted(alias.n, "generation", "generations"))
 	}
@@ -127,6 +130,10 @@ func tally(trials []*matrix.Trial, of func(*matrix.Trial) []string) []times {
 	var out []times
 	for _, t := range trials {
 		for _, name := range of(t) {
+			if n := len(out); n > 0 && out[n-1].name == name { // as it mostly is
+				out[n-1].n++
+				continue
+			}
 			i := slices.IndexFunc(out, func(c times) bool { return c.name == name })
 			if i < 0 {
 				i, out = len(out), append(out, times{name: name})

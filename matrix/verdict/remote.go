@@ -15,7 +15,7 @@ const NoStore = "no store is declared (backends.store)"
 // withoutStore says what may have kept the gold from what is passed on, where there is no store to look into.
 func (x *facts) withoutStore(g *goldState) finding {
 	var labels []string
-	rules := Rules()
+	rules := table()
 	for i := range rules {
 		r := &rules[i]
 		if r.gold != nil && x.mayBe(r, g) && !slices.Contains(labels, r.ID()) {

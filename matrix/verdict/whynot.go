@@ -24,7 +24,7 @@ type WhyNot struct {
 // Labels lists the labels of the table of rules, in its order, each once.
 func Labels() []string {
 	var out []string
-	for _, r := range Rules() {
+	for _, r := range table() {
 		if !slices.Contains(out, r.ID()) {
 			out = append(out, r.ID())
 		}
@@ -37,7 +37,7 @@ func ExplainWhyNot(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matr
 	x := newFacts(e, c, p, o, f)
 	w := walk(x)
 	w.checkDefects()
-	rules := Rules()
+	rules := table()
 	i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID() == label })
 	if i < 0 {
 		return nil, fmt.Errorf("label %q: %w", label, ErrNoLabel)
