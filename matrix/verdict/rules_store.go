@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -199,6 +200,14 @@ func indexRules() []Rule {
 		return r
 	}
 	return []Rule{
+		rule("not-yet-visible", "The evidence is stored, but the store did not show it yet: the same search finds it a little later.",
+			"the same search once more, after checks.second_look; a scan that misses an item once proves no lasting absence",
+			"wait until writes are visible before reading (a refresh, strong reads), or ingest earlier; the case is flaky until then",
+			"a new ingestion: the item is there",
+			func(x *facts, g *goldState) finding {
+				rank, _, _ := x.probe(matrix.ProbeLater, g)
+				return when(rank > 0, fmt.Sprintf("gold %s: in none of %s, and at rank %d of the search made again, %s behind the scan", g.name(), x.scannedAll(), rank, time.Duration(x.e.Checks.SecondLook)))
+			}),
 		rule("wrong-collection", "The evidence is stored, but in another collection than the one that is searched.",
 			"the same span looked for in the store's other collections",
 			"point the search (or the ingestion) at the right collection",
@@ -299,6 +308,9 @@ func indexRules() []Rule {
 			}),
 	}
 }
+
+// notYetVisible may be told of an index that moved: that is how it does.
+const notYetVisible = "index/not-yet-visible"
 
 // within takes into account that the settings leave a part of the collection out: it may hold what was not found.
 func (x *facts) within(f finding) finding {
