@@ -174,7 +174,7 @@ func (w *walker) askGold(r *Rule) {
 			w.add(r, f, g.source)
 		case matrix.Unknown:
 			g.blocked = f.missing
-			w.miss(r, f)
+			w.miss(r, w.rivals(r, g, f))
 		}
 	}
 }

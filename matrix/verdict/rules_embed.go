@@ -202,6 +202,10 @@ func modelMismatch(x *facts, _ *goldState, s sample) finding {
 // this embedder's vectors little, and that finds the gold.
 func cachedVector(x *facts, g *goldState, _ sample) finding {
 	probe, _ := x.retrieval(matrix.ProbeUncached)
+	planned := slices.ContainsFunc(x.p.Retrievals, func(p matrix.PlannedSearch) bool { return p.Cell == matrix.ProbeUncached })
+	if probe == nil && planned && x.search.QueryEffective != "" {
+		return unknown("the search with the query embedded past a cache (" + string(matrix.ProbeUncached) + ")")
+	}
 	if probe == nil || probe.Uncached == nil || probe.Uncached.Own == nil || probe.Uncached.Space == nil {
 		return no
 	}

@@ -225,8 +225,8 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 		}
 		others := counted(ranked, "item was", "items were") + " ranked, the gold was not"
 		switch {
-		case !x.keyword():
-			return yes(fmt.Sprintf("gold %s: in the store, not among the %d items that the search could score", g.name(), ranked))
+		case !x.keyword(): // vectors score every item: what has no score has no vector, whatever its words
+			return unknown(fmt.Sprintf("the gold's own similarity (%s): it is not among the %d items that the search could score", matrix.ProbeNamed, ranked))
 		case len(g.place.Shared) > 0:
 			return yes(fmt.Sprintf("gold %s: in the store, holds %s of the query, and the search does not see it", g.name(), quotedTexts(g.place.Shared)),
 				"look at the search's operator, tokenizer and folding", others)

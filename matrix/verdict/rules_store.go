@@ -42,6 +42,15 @@ func fixtureRules() []Rule {
 			Wasted:   "retrieval work: the filter does what the stored rights say",
 			once:     goldUnauthorised,
 		},
+		{
+			Stage: StageFixture, Label: "gold-id-stale", ends: true, outcome: InvalidFixture, grade: Shown,
+			Needs:    "a complete scan of the store",
+			Says:     "The case asks for a citation of a source that is not stored any more: its text stands under other ids.",
+			Decides:  "a complete scan: no item has the cited source, and the gold text stands under another",
+			TryFirst: "name the sources that hold the text now, in `evidence` and in `cites`",
+			Wasted:   "any change to the system: a right citation fails this case",
+			once:     goldIDStale,
+		},
 	}
 }
 
@@ -65,6 +74,24 @@ func goldUnauthorised(x *facts) finding {
 		}
 		if holders > 0 && len(denied) == holders {
 			return yes(append([]string{fmt.Sprintf("gold %s is stored only where the asker may not look", x.c.Evidence.Required[i].AnyOf[0].Source)}, denied...)...)
+		}
+	}
+	return no
+}
+
+// goldIDStale needs a claim that can be met by no right citation. Where facts alone are asked for, a stale id is a finding: see staleIDs.
+func goldIDStale(x *facts) finding {
+	if !x.o.Store.Scan.Complete || x.cells[matrix.CellA].passes() {
+		return no
+	}
+	for i := range x.o.Store.Gold {
+		g := &x.o.Store.Gold[i]
+		source := x.c.Evidence.Required[g.Requirement].AnyOf[g.Alternative].Source
+		moved := Moved(g, x.c.Evidence.Required[g.Requirement].AnyOf[g.Alternative])
+		for _, claim := range x.c.Claims {
+			if len(moved) > 0 && slices.Equal(claim.Cites, []string{source}) {
+				return yes(fmt.Sprintf("claim %q asks for a citation of %s, and no item has this source; its text stands in %s", claim.ID, source, quoted(moved)))
+			}
 		}
 	}
 	return no
