@@ -355,7 +355,7 @@ func (r *caseRun) probes(ctx context.Context) error {
 				continue
 			}
 		case matrix.ProbeLater:
-			continue // made behind the trials
+			continue // made behind all the others, see lookAgain
 		case matrix.ProbeNamed:
 			if err := r.named(ctx, s); err != nil {
 				return err

@@ -9,7 +9,6 @@ import (
 
 // Page is what a label's page says besides its rules.
 type Page struct {
-	Repair  string   // the one change that undoes the defect without writing anything, "" for none
 	Near    []string // the labels that it is most easily taken for
 	Example Example
 }
@@ -66,8 +65,8 @@ func LabelPage(label string, link func(label string) string) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	if page.Repair != "" {
-		fmt.Fprintf(&b, "- repair that is tried: %s\n", page.Repair)
+	if cell := RepairOf(label); cell != "" {
+		fmt.Fprintf(&b, "\nThe repair, which is run as a cell of its own where it may decide: %s.\n", cell)
 	}
 	b.WriteString("\n## Told from its neighbours\n\n")
 	for _, near := range page.Near {
