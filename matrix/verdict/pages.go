@@ -33,17 +33,6 @@ func (e Example) Command() string {
 	return out
 }
 
-// Labels lists every label of the table once, as "stage/label", in the order in which they are first asked.
-func Labels() []string {
-	var out []string
-	for _, r := range Rules() {
-		if !slices.Contains(out, r.ID()) {
-			out = append(out, r.ID())
-		}
-	}
-	return out
-}
-
 // PageFile is the name of a label's file in docs/labels.
 func PageFile(label string) string { return strings.ReplaceAll(label, "/", "-") + ".md" }
 
