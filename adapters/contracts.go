@@ -34,7 +34,9 @@ type StoreCapabilities struct {
 	Vectors     bool // Scan and Fetch can return stored vectors
 	Collections bool // Scan and Fetch can read the other collections that StoreInfo lists
 	Only        bool // Search can be restricted to ids, to score one named item
-	Local       bool // calls cost nothing and leave this process for nobody
+	// FilterStatistics: keyword search can count how often words stand over what is admitted alone.
+	FilterStatistics bool
+	Local            bool // calls cost nothing and leave this process for nobody
 }
 
 // StoreInfo is what a store says of itself. Empty strings and nil are "not told".
@@ -84,6 +86,8 @@ type SearchRequest struct {
 	Exact     bool
 	Only      []string // restrict to these ids
 	IDsOnly   bool     // the hits need nothing but id, rank and score
+	// FilterStatistics: how often a word stands is counted over the items that Filter and Only admit, not over the collection.
+	FilterStatistics bool
 }
 
 // Condition holds for an item whose field has one of the values AnyOf (none of them, where Not is set).

@@ -2,6 +2,7 @@ package adapters
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -24,6 +25,9 @@ func (w *wrappedStore) Describe(ctx context.Context) (StoreInfo, error) {
 }
 
 func (w *wrappedStore) Search(ctx context.Context, req SearchRequest) (SearchResponse, error) {
+	if req.FilterStatistics && !w.Capabilities().FilterStatistics { // an adapter that knows nothing of it would search as ever
+		return SearchResponse{}, NewError(w.policy.Name, "search", KindUnsupported, errors.New("word statistics over what the filter admits"))
+	}
 	return call(ctx, &w.caller, "search", shape{counts: true}, func(ctx context.Context) (SearchResponse, error) { return w.next.Search(ctx, req) })
 }
 

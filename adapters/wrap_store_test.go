@@ -105,6 +105,15 @@ func TestVisitMayCallTheStore(t *testing.T) {
 	})
 }
 
+// TestWrapStoreRefusesWhatIsNotDeclared: an adapter that knows nothing of it would make another search.
+func TestWrapStoreRefusesWhatIsNotDeclared(t *testing.T) {
+	t.Parallel()
+	_, err := adapters.WrapStore(&slowStore{}, adapters.Policy{Name: "slow"}).Search(t.Context(), adapters.SearchRequest{FilterStatistics: true})
+	if !errors.Is(err, adapters.ErrUnsupported) {
+		t.Errorf("error %v, want unsupported", err)
+	}
+}
+
 func TestWrapStoreForwardsCapabilities(t *testing.T) {
 	t.Parallel()
 	if c := adapters.WrapStore(&slowStore{}, adapters.Policy{}).Capabilities(); !c.Only || len(c.Modes) != 1 {

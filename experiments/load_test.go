@@ -51,7 +51,7 @@ func TestDefaults(t *testing.T) {
 			Refusal:  []string{"I don't know", "I do not know"},
 		},
 		Runs:   matrix.Runs{Repeats: matrix.Auto, MaxRepeats: 20, Alpha: "0.05", Repairs: true, Perturbations: matrix.Perturbations()},
-		Checks: matrix.Checks{Sample: 32, Fingerprint: matrix.FingerprintCheap, Elsewhere: 200000},
+		Checks: matrix.Checks{Sample: 32, Fingerprint: matrix.FingerprintCheap, SecondLook: matrix.Duration(2 * time.Second), Elsewhere: 200000},
 		Limits: matrix.Limits{Concurrency: 4, Timeout: matrix.Duration(time.Minute), Retries: 2},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -62,8 +63,14 @@ func (l *loader) resolve(root *node, prompt map[string]any, rewrite string, into
 		}
 		return false
 	}
+	if checks := value["checks"].(map[string]any); checks["second_look"] == nil && !into.Backends.Store.Free() {
+		into.Checks.SecondLook = matrix.Duration(secondLook)
+	}
 	return ok
 }
+
+// secondLook is how long a store that does not live in this process is given to show what was written to it.
+const secondLook = 2 * time.Second
 
 // unreadable reports what the schema lets pass and our types cannot hold.
 func (l *loader) unreadable(root *node, err error) {

@@ -278,10 +278,11 @@ const (
 
 // Checks says how closely the store is looked at.
 type Checks struct {
-	Sample      int      `json:"sample"`           // stored items whose vectors are compared with fresh embeddings; 0: none
-	Fingerprint string   `json:"fingerprint"`      // FingerprintCheap or FingerprintComplete
-	MaxAge      Duration `json:"max_age,omitzero"` // an item that was indexed longer ago is not fresh; 0: no limit
-	Elsewhere   int      `json:"elsewhere"`        // the most items of other collections that are read for evidence that is missing
+	Sample      int      `json:"sample"`               // stored items whose vectors are compared with fresh embeddings; 0: none
+	Fingerprint string   `json:"fingerprint"`          // FingerprintCheap or FingerprintComplete
+	MaxAge      Duration `json:"max_age,omitzero"`     // an item that was indexed longer ago is not fresh; 0: no limit
+	SecondLook  Duration `json:"second_look,omitzero"` // how long behind the scan a search is made again where evidence is missing; 0: it is not
+	Elsewhere   int      `json:"elsewhere"`            // the most items of other collections that are read for evidence that is missing
 }
 
 // Limits bound the work.

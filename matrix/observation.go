@@ -122,10 +122,11 @@ type Retrieval struct {
 	LowerIsBetter  bool       `json:"lower_is_better,omitempty"`
 	Searches       []Searched `json:"searches,omitempty"` // where there were several, each; Merge says how they became one ranking
 	Merge          string     `json:"merge,omitempty"`
-	Candidates     []Hit      `json:"candidates"`       // the ranking to Depth; the first K are passed on
-	Deeper         bool       `json:"deeper,omitempty"` // what ranks below K is of a second, longer search, whose scores may be others
-	Cap            int        `json:"cap,omitempty"`    // the store returns no more than this; 0: it returns what is asked for
-	Named          []NamedHit `json:"named,omitempty"`  // gold items that are not among the candidates, each looked up by itself
+	Candidates     []Hit      `json:"candidates"`         // the ranking to Depth; the first K are passed on
+	Deeper         bool       `json:"deeper,omitempty"`   // what ranks below K is of a second, longer search, whose scores may be others
+	Cap            int        `json:"cap,omitempty"`      // the store returns no more than this; 0: it returns what is asked for
+	Uncached       *Uncached  `json:"uncached,omitempty"` // of C/uncached
+	Named          []NamedHit `json:"named,omitempty"`    // gold items that are not among the candidates, each looked up by itself
 	RerankModel    string     `json:"rerank_model,omitempty"`
 	RerankTop      int        `json:"rerank_top,omitempty"`
 	RerankOrder    string     `json:"rerank_order,omitempty"`
@@ -148,6 +149,13 @@ type NamedHit struct {
 	Score   *Decimal `json:"score,omitempty"`
 	Rank    int      `json:"rank,omitempty"`
 	AtLeast int      `json:"at_least,omitempty"`
+}
+
+// Uncached says how far white space moves the query's vector, as cosines: that of the query with a space behind it with the
+// query's own as production got it, and with that of the query with a space before it. Nil: one has no length.
+type Uncached struct {
+	Own   *Decimal `json:"own"`
+	Space *Decimal `json:"space"`
 }
 
 // PassedOn returns the candidates that left the search: the first K.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Run is an arm of the matrix.
@@ -79,15 +80,18 @@ const (
 	ProbeNoFilter    CellID = "C/no-filter"
 	ProbeNoThreshold CellID = "C/no-threshold"
 	ProbeExact       CellID = "C/exact"
-	ProbeAsTyped     CellID = "C/as-typed"     // the question as typed instead of the composed query
-	ProbeKeyword     CellID = "C/keyword"      // the keyword arm of a hybrid search alone
-	ProbeDense       CellID = "C/dense"        // the dense arm alone
-	ProbeIndexEmbed  CellID = "C/index-embed"  // the query embedded as the index is pinned or declared to be
-	ProbeDeclared    CellID = "C/declared"     // of a service: the search that the experiment declares, made in the store
-	ProbeNamed       CellID = "C/named"        // the gold items by name: their own scores
-	ProbeAhead       CellID = "C/ahead"        // what scores better than they do, counted however deep
-	ControlFilter    CellID = "C/filter-void"  // a filter value that cannot exist: must return nothing
-	ControlRerank    CellID = "C/rerank-order" // the reranker on the query itself and an unrelated text: the query must win
+	ProbeAsTyped     CellID = "C/as-typed"          // the question as typed instead of the composed query
+	ProbeKeyword     CellID = "C/keyword"           // the keyword arm of a hybrid search alone
+	ProbeDense       CellID = "C/dense"             // the dense arm alone
+	ProbeIndexEmbed  CellID = "C/index-embed"       // the query embedded as the index is pinned or declared to be
+	ProbeDeclared    CellID = "C/declared"          // of a service: the search that the experiment declares, made in the store
+	ProbeNamed       CellID = "C/named"             // the gold items by name: their own scores
+	ProbeAhead       CellID = "C/ahead"             // what scores better than they do, counted however deep
+	ProbeUncached    CellID = "C/uncached"          // the query embedded behind white space, which a cache of vectors does not know
+	ProbeStatistics  CellID = "C/filter-statistics" // how often words stand, counted over what the filter admits
+	ProbeLater       CellID = "C/later"             // production's search once more, after checks.second_look
+	ControlFilter    CellID = "C/filter-void"       // a filter value that cannot exist: must return nothing
+	ControlRerank    CellID = "C/rerank-order"      // the reranker on the query itself and an unrelated text: the query must win
 )
 
 // Expectation is what a cell of D is declared to show.
@@ -141,6 +145,7 @@ const (
 	IfGoldPacked  = "gold is in A's context"
 	IfGoldMissed  = "gold is not among the items that C passes on"
 	IfManyPacked  = "A's context holds more than one item"
+	IfGoldAbsent  = "no stored item holds the gold"
 	IfGoldOffered = "there is gold text to substitute"
 	IfDecides     = "it decides something" // a repair or a rung of the ladder
 )
@@ -305,11 +310,16 @@ func expandSearches(e *Experiment, c *Case) []PlannedSearch {
 	probe(ProbeKeyword, s.Mode == ModeHybrid, "the keyword arm alone")
 	probe(ProbeDense, s.Mode == ModeHybrid, "the dense arm alone")
 	probe(ProbeIndexEmbed, vectors, "the query is embedded as the index is pinned or declared to be")
+	probe(ProbeUncached, vectors && e.Backends.Pipeline == nil && !e.Pipeline.Rewrite.Many(), "the query is embedded past a cache of its vector")
+	probe(ProbeStatistics, s.Mode != ModeDense && len(s.Filter) > 0, "words are counted over what the filter admits")
 	if len(s.Filter) > 0 {
 		searches = append(searches, PlannedSearch{Cell: ControlFilter, Change: "every filter value is one that cannot exist"})
 	}
 	if e.Backends.Reranker != nil && e.Pipeline.Rerank != nil {
 		searches = append(searches, PlannedSearch{Cell: ControlRerank, Change: "the query itself and an unrelated text are reranked", Condition: IfGoldMissed})
+	}
+	if later := e.Checks.SecondLook; later > 0 && c.HasGold() {
+		searches = append(searches, PlannedSearch{Cell: ProbeLater, Change: fmt.Sprintf("it is made again %s behind the scan of the store", time.Duration(later)), Condition: IfGoldAbsent})
 	}
 	return searches
 }

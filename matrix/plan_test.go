@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 )
 
 func exampleExperiment() *Experiment {
@@ -82,6 +83,7 @@ func TestExpandProbes(t *testing.T) {
 	threshold := Decimal("0.5")
 	e.Pipeline.Query, e.Pipeline.Search.Mode, e.Pipeline.Search.Threshold = "{{query}} x", ModeHybrid, &threshold
 	e.Pipeline.Search.Filter = Filter{{Field: "tenant", AnyOf: []string{"a"}}}
+	e.Checks.SecondLook = Duration(time.Second)
 	e.Pipeline.Rerank, e.Backends.Reranker = &Rerank{Top: 1}, &Backend{Adapter: "embedded"}
 	p, err := Expand(e, exampleCase(), true)
 	if err != nil {
@@ -91,7 +93,7 @@ func TestExpandProbes(t *testing.T) {
 	for _, r := range p.Retrievals {
 		got = append(got, r.Cell)
 	}
-	want := []CellID{CellC, ProbeAsTyped, ProbeNoFilter, ProbeNoThreshold, ProbeExact, ProbeKeyword, ProbeDense, ProbeIndexEmbed, ControlFilter, ControlRerank}
+	want := []CellID{CellC, ProbeAsTyped, ProbeNoFilter, ProbeNoThreshold, ProbeExact, ProbeKeyword, ProbeDense, ProbeIndexEmbed, ProbeUncached, ProbeStatistics, ControlFilter, ControlRerank, ProbeLater}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("want %v\n got %v", want, got)
 	}

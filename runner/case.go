@@ -79,6 +79,9 @@ func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan
 	if err := r.retrieveAll(ctx); err != nil {
 		return nil, nil, err
 	}
+	if err := r.lookAgain(ctx); err != nil {
+		return nil, nil, err
+	}
 	if err := r.trials(ctx); err != nil {
 		return nil, nil, err
 	}

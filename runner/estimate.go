@@ -261,8 +261,12 @@ func (r *reckoning) searches(c *matrix.Case, plan *matrix.Plan) {
 		if p.Cell == matrix.ControlRerank {
 			worst = nothing()
 		}
-		if asked := p.Cell == matrix.CellC || p.Cell == matrix.ProbeAsTyped || p.Cell == matrix.ProbeIndexEmbed; r.embeds() && asked {
+		embedding := []matrix.CellID{matrix.CellC, matrix.ProbeAsTyped, matrix.ProbeIndexEmbed, matrix.ProbeUncached, matrix.ProbeLater}
+		if r.embeds() && slices.Contains(embedding, p.Cell) {
 			worst.Add(r.need(matrix.RoleEmbedder, searches, margin(question, searches), 0, 0))
+		}
+		if p.Cell == matrix.ProbeUncached { // the query in two more forms
+			worst.Add(r.need(matrix.RoleEmbedder, 1, margin(bothOf(question, question), 2), 0, 0))
 		}
 		if p.Condition == "" {
 			expected = r.need(matrix.RoleStore, perSearch, nil, 0, 0)

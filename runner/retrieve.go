@@ -31,6 +31,15 @@ type search struct {
 	reach     int      // how many hits are asked for, by id and score alone; 0: the depth of the pipeline, with texts
 }
 
+// way is the cell of a search that asks for something else than its other settings say.
+func (s *search) way() matrix.CellID {
+	switch s.cell {
+	case matrix.ProbeUncached, matrix.ProbeStatistics, matrix.ProbeLater:
+		return s.cell
+	}
+	return ""
+}
+
 // production is the search that production makes for the case.
 func (r *caseRun) production() search {
 	p := r.experiment.Pipeline
@@ -72,9 +81,10 @@ func (r *caseRun) retrieval(s search) (matrix.Retrieval, matrix.Call, error) {
 		Depth            int
 		Model, QueryBase string
 		Prefix           *string
-		Only             []string `json:",omitempty"`
-		Merged           *merging `json:",omitempty"`
-	}{r.experiment.Backends.Store, out.QueryEffective, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix, s.only, merged}); err != nil {
+		Only             []string      `json:",omitempty"`
+		Merged           *merging      `json:",omitempty"`
+		Way              matrix.CellID `json:",omitempty"`
+	}{r.experiment.Backends.Store, out.QueryEffective, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix, s.only, merged, s.way()}); err != nil {
 		return out, call, err
 	}
 	out.CallKey, err = call.Key()
@@ -163,7 +173,7 @@ func (r *caseRun) searchFor(ctx context.Context, s search, out *matrix.Retrieval
 
 // ask embeds a query where the mode needs it, and searches.
 func (r *caseRun) ask(ctx context.Context, s search, query string, out *matrix.Retrieval) (adapters.SearchResponse, error) {
-	req := adapters.SearchRequest{Mode: s.mode, Query: query, Limit: out.Depth, Filter: conditions(s.filter), Exact: s.exact, Only: s.only, IDsOnly: s.reach > 0}
+	req := adapters.SearchRequest{Mode: s.mode, Query: query, Limit: out.Depth, Filter: conditions(s.filter), Exact: s.exact, Only: s.only, IDsOnly: s.reach > 0, FilterStatistics: s.cell == matrix.ProbeStatistics}
 	if s.threshold != nil {
 		t := s.threshold.Float()
 		req.Threshold = &t
@@ -176,6 +186,11 @@ func (r *caseRun) ask(ctx context.Context, s search, query string, out *matrix.R
 		req.Vector, out.EmbedModel, out.QueryPrefix = vector, model, r.embedderInfo.QueryPrefix
 		if s.prefix != nil {
 			out.QueryPrefix = *s.prefix
+		}
+		if s.cell == matrix.ProbeUncached {
+			if req.Vector, out.Uncached, err = r.pastCache(ctx, query, vector); err != nil {
+				return adapters.SearchResponse{}, err
+			}
 		}
 	}
 	response, deeper, err := r.searchAsProduction(ctx, s, req, out.K)
@@ -221,6 +236,18 @@ func (r *caseRun) queryVector(ctx context.Context, s search, query string) ([]fl
 	}
 	noteReused(ctx, reused)
 	return embedded[0].vector, embedded[0].model, nil
+}
+
+// pastCache embeds a query with white space behind it, which means the same and is another key to a cache of vectors. The same
+// with the space before it shows what white space itself does to a vector of this embedder.
+func (r *caseRun) pastCache(ctx context.Context, query string, own []float32) ([]float32, *matrix.Uncached, error) {
+	embedded, reused, err := r.embed(ctx, adapters.EmbedRequest{Texts: []string{query + " ", " " + query}, Purpose: adapters.ForQuery})
+	if err != nil {
+		return nil, nil, fmt.Errorf("embedding the query past a cache: %w", err)
+	}
+	noteReused(ctx, reused)
+	behind, before := embedded[0].vector, embedded[1].vector
+	return behind, &matrix.Uncached{Own: cosine(behind, own), Space: cosine(behind, before)}, nil
 }
 
 // rerank lets the reranker order what the search passed on.
@@ -319,6 +346,16 @@ func (r *caseRun) probes(ctx context.Context) error {
 			if !r.indexEmbed(&s) {
 				continue
 			}
+		case matrix.ProbeUncached:
+			if len(s.queries) == 0 {
+				continue
+			}
+		case matrix.ProbeStatistics:
+			if !r.store.Capabilities().FilterStatistics {
+				continue
+			}
+		case matrix.ProbeLater:
+			continue // made behind all the others, see lookAgain
 		case matrix.ProbeNamed:
 			if err := r.named(ctx, s); err != nil {
 				return err

@@ -42,7 +42,8 @@ type session struct {
 	presence   *presence
 	identity   *identity
 	scanTook   time.Duration
-	sources    sources // the experiment's own documents, where the store does not fill itself from them
+	scanned    time.Time // when the scan of the store ended
+	sources    sources   // the experiment's own documents, where the store does not fill itself from them
 	count      counter
 	now        func() time.Time
 	progress   *Progress
@@ -154,7 +155,8 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	if s.presence, err = s.prove(ctx, cases); err != nil {
 		return nil, fmt.Errorf("scanning the store: %w", err)
 	}
-	s.scanTook = time.Since(began)
+	s.scanned = time.Now()
+	s.scanTook = s.scanned.Sub(began)
 	if s.identity, err = s.identify(ctx, s.presence); err != nil {
 		return nil, fmt.Errorf("comparing stored vectors: %w", err)
 	}

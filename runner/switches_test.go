@@ -31,6 +31,7 @@ func switches() []switched {
 		one("keyword", "a stale copy is stored", "index/stale", faults+`replace={fee: {text: The mooring fee for one night is 55 crowns., revision: "2024"}}`),
 		one("keyword", "a document is in another collection", "index/wrong-collection", faults+"move={fee: archive}"),
 		one("keyword", "a document's body is gone", "index/ghost", faults+"ghost=[fee]"),
+		one("keyword", "a write is not visible at once", "index/not-yet-visible", faults+"late={fee: 1}", "checks.second_look=1ms"),
 		one("flood", "copies flood the results", "retrieve/crowded-out", faults+"duplicate={motors: 5}"),
 
 		// Vectors.
@@ -45,11 +46,14 @@ func switches() []switched {
 		one("dense", "two vectors are swapped", "embed/vectors-misassigned", faults+"vectors={fee: {swap: towels}}"),
 		one("dense", "the embedder reads the first tokens only", "embed/input-truncated", "backends.embedder.max_tokens=1"),
 
+		one("dense", "a cache keeps the query's vector of another model", "embed/model-mismatch", "backends.embedder.cached={mooring fee for one night: other}"),
+
 		// The search.
 		one("keyword", "a threshold", "retrieve/below-threshold", "pipeline.search.threshold=90"),
 		one("dense", "a threshold on similarity", "retrieve/below-threshold", "pipeline.search.threshold=0.99"),
 		one("keyword", "a filter", "retrieve/filtered-out", "pipeline.search.filter={kind: notice}"),
 		one("keyword", "a filter that removes everything", "retrieve/filtered-out", "pipeline.search.filter={kind: nothing}"),
+		one("keyword", "a filter's index covers texts only", "retrieve/filtered-out", faults+"filter=texts", "pipeline.search.filter={valid: {not: [withdrawn]}}"),
 		one("dense", "a lossy approximate search", "retrieve/approximate-miss", faults+"approximate=[fee]"),
 		one("flood", "a small cutoff", "retrieve/below-cutoff", "pipeline.search.k=1"),
 		one("dense", "a query template that pollutes", "retrieve/query-altered", "pipeline.query=served lunch at noon in the boat house for {{query}}"),

@@ -23,6 +23,7 @@ type embedderSettings struct {
 	MaxTokens       int                  `json:"max_tokens"`
 	ASCII           bool                 `json:"ascii"`
 	Vectors         map[string][]float64 `json:"vectors"`
+	Cached          map[string]string    `json:"cached"`
 }
 
 const (
@@ -102,7 +103,7 @@ func (e *embedder) Describe(ctx context.Context) (adapters.EmbedderInfo, error) 
 // revisionOf identifies what decides a vector apart from text, model, dimensions and prefix. It is empty where nothing does.
 func revisionOf(set embedderSettings) (string, error) {
 	set.Model, set.Dimensions, set.QueryPrefix, set.PassagePrefix = "", 0, "", ""
-	if len(set.TrainedPrefixes) == 0 && set.MaxTokens == 0 && !set.ASCII && len(set.Vectors) == 0 {
+	if len(set.TrainedPrefixes) == 0 && set.MaxTokens == 0 && !set.ASCII && len(set.Vectors) == 0 && len(set.Cached) == 0 {
 		return "", nil
 	}
 	data, err := json.Marshal(set) // maps are written in the order of their keys
@@ -133,8 +134,16 @@ func (e *embedder) Embed(ctx context.Context, req adapters.EmbedRequest) (adapte
 		}
 		vector := values[i*size : (i+1)*size : (i+1)*size]
 		resp.Vectors[i] = vector
+		if old, ok := e.set.Cached[text]; ok && req.Purpose == adapters.ForQuery && model == e.set.Model {
+			e.hash(newSpace(old, e.set), vector, prefix, text)
+			continue
+		}
 		if len(e.table) > 0 && model == e.set.Model {
-			if explicit, ok := e.table[prefix+text]; ok {
+			explicit, ok := e.table[prefix+text]
+			if !ok { // white space at the ends is no other text
+				explicit, ok = e.table[strings.TrimSpace(prefix+text)]
+			}
+			if ok {
 				copy(vector, explicit)
 				continue
 			}

@@ -180,16 +180,40 @@ func TestEmbedderVectors(t *testing.T) {
 	if got := vectorOf(t, e, adapters.ForPassage, "another text"); len(got) != 3 || near(cosine(got, got), 0) {
 		t.Errorf("a text that is not in the table: %v, want a hashed vector of 3 dimensions", got)
 	}
+	if spaced := vectorOf(t, e, adapters.ForPassage, "leave "); !slices.Equal(spaced, vectorOf(t, e, adapters.ForPassage, "leave")) {
+		t.Errorf("white space behind a text of the table gives it another vector: %v", spaced)
+	}
 	other := embed(t, e, adapters.EmbedRequest{Texts: []string{"leave"}, Model: "other"})
 	if slices.Equal(other.Vectors[0], vectorOf(t, e, adapters.ForPassage, "leave")) {
 		t.Error("the table of one model answers for another")
 	}
 }
 
+// TestEmbedderCached: a stale cache answers for one query as it was typed, and for nothing else.
+func TestEmbedderCached(t *testing.T) {
+	t.Parallel()
+	e, healthy := newEmbedder(t, `{"cached": {"port fee": "before"}}`), newEmbedder(t, `{}`)
+	before := newEmbedder(t, `{"model": "before"}`)
+	for _, tt := range []struct {
+		purpose adapters.Purpose
+		text    string
+		want    adapters.Embedder
+	}{
+		{adapters.ForQuery, "port fee", before},
+		{adapters.ForQuery, "port fee ", healthy},
+		{adapters.ForQuery, "fee port", healthy},
+		{adapters.ForPassage, "port fee", healthy},
+	} {
+		if got := vectorOf(t, e, tt.purpose, tt.text); !slices.Equal(got, vectorOf(t, tt.want, tt.purpose, tt.text)) {
+			t.Errorf("%s %q has the other model's vector", tt.purpose, tt.text)
+		}
+	}
+}
+
 func TestEmbedderRevisionFollowsWhatDecidesVectors(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	for _, settings := range []string{`{}`, `{"ascii": true}`, `{"max_tokens": 3}`, `{"trained_prefixes": ["q: "]}`, `{"vectors": {"a": [1]}}`, `{"vectors": {"a": [2]}}`} {
+	for _, settings := range []string{`{}`, `{"ascii": true}`, `{"max_tokens": 3}`, `{"trained_prefixes": ["q: "]}`, `{"vectors": {"a": [1]}}`, `{"vectors": {"a": [2]}}`, `{"cached": {"a": "b"}}`} {
 		info, err := newEmbedder(t, settings).Describe(t.Context())
 		if err != nil {
 			t.Fatal(err)

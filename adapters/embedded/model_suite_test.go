@@ -116,7 +116,7 @@ func TestWrappedStoreSuite(t *testing.T) {
 	dir := t.TempDir()
 	adaptertest.TestVectorStore(t, adaptertest.StoreHarness{
 		Capabilities: adapters.StoreCapabilities{
-			Modes: []string{modeKeyword}, Exact: true, Threshold: true, Filter: true, Collections: true, Only: true, Local: true,
+			Modes: []string{modeKeyword}, Exact: true, Threshold: true, Filter: true, Collections: true, Only: true, FilterStatistics: true, Local: true,
 		},
 		Open: func(t *testing.T, c adaptertest.Corpus) adapters.VectorStore {
 			t.Helper()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -23,6 +24,7 @@ type store struct {
 	about    about
 	here     collection
 	closed   atomic.Bool
+	searches atomic.Int64 // that were made, for the fault "late"
 }
 
 // storeFile is where a store's file is, and where it comes from.
@@ -157,11 +159,17 @@ func (s *store) declare(ctx context.Context, embedder adapters.Embedder) error {
 		}
 		s.settings.Index.QueryPrefix = &info.QueryPrefix
 	}
-	var unknown string
-	for _, id := range s.settings.Faults.Approximate {
-		err := s.db.QueryRowContext(ctx, `SELECT id FROM item WHERE collection = ? AND id = ?`, s.here.Number, id).Scan(&unknown)
+	faults := s.settings.Faults
+	return errors.Join(s.known(ctx, "approximate", faults.Approximate), s.known(ctx, "late", slices.Sorted(maps.Keys(faults.Late))))
+}
+
+// known checks that the collection holds the items that a fault names.
+func (s *store) known(ctx context.Context, fault string, ids []string) error {
+	var found string
+	for _, id := range ids {
+		err := s.db.QueryRowContext(ctx, `SELECT id FROM item WHERE collection = ? AND id = ?`, s.here.Number, id).Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {
-			return s.notHere(ctx, id)
+			return s.notHere(ctx, fault, id)
 		}
 		if err != nil {
 			return fmt.Errorf("looking up %q: %w", id, err)
@@ -170,8 +178,26 @@ func (s *store) declare(ctx context.Context, embedder adapters.Embedder) error {
 	return nil
 }
 
-// notHere says that the fault "approximate" names an item that the collection does not hold, and which was most likely meant.
-func (s *store) notHere(ctx context.Context, wrong string) (err error) {
+// hide leaves out of a condition what the fault "late" still hides.
+func (s *store) hide(c *clause) {
+	if ids := s.hidden(); len(ids) > 0 {
+		c.and("i.id NOT "+inList, list(ids))
+	}
+}
+
+func (s *store) hidden() []string {
+	made := int(s.searches.Load())
+	var out []string
+	for _, id := range slices.Sorted(maps.Keys(s.settings.Faults.Late)) {
+		if s.settings.Faults.Late[id] > made {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// notHere says that a fault names an item that the collection does not hold, and which was most likely meant.
+func (s *store) notHere(ctx context.Context, fault, wrong string) (err error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT id, source FROM item WHERE collection = ?`, s.here.Number)
 	if err != nil {
 		return fmt.Errorf("looking for %q: %w", wrong, err)
@@ -188,7 +214,7 @@ func (s *store) notHere(ctx context.Context, wrong string) (err error) {
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("looking for %q: %w", wrong, err)
 	}
-	return invalid("open", "backends.store.faults.approximate names %q, which is not in collection %q%s", wrong, s.here.Name, guess)
+	return invalid("open", "backends.store.faults.%s names %q, which is not in collection %q%s", fault, wrong, s.here.Name, guess)
 }
 
 func (s *store) collection(name string) (collection, bool) {
@@ -264,7 +290,7 @@ func (s *store) Capabilities() adapters.StoreCapabilities {
 		modes = append(modes, modeDense, modeHybrid)
 	}
 	return adapters.StoreCapabilities{
-		Modes: modes, Exact: true, Threshold: true, Filter: true, Vectors: s.about.Vectors, Collections: true, Only: true, Local: true,
+		Modes: modes, Exact: true, Threshold: true, Filter: true, Vectors: s.about.Vectors, Collections: true, Only: true, FilterStatistics: true, Local: true,
 	}
 }
 
@@ -299,6 +325,9 @@ func (s *store) Describe(ctx context.Context) (adapters.StoreInfo, error) {
 	if s.about.Vectors {
 		info.Distance = s.settings.Distance
 	}
+	for _, id := range s.hidden() {
+		info.Fingerprint += "-" + id
+	}
 	if s.settings.Index.Revision != "" {
 		info.Revision = s.settings.Index.Revision
 	}
@@ -307,6 +336,8 @@ func (s *store) Describe(ctx context.Context) (adapters.StoreInfo, error) {
 
 func (s *store) count(ctx context.Context, c collection) (int, error) {
 	var n int
-	err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM item WHERE collection = ?`, c.Number).Scan(&n)
+	var seen clause
+	s.hide(&seen)
+	err := s.db.QueryRowContext(ctx, `SELECT count(*) FROM item i WHERE i.collection = ?`+seen.String(), slices.Concat([]any{c.Number}, seen.args)...).Scan(&n)
 	return n, err
 }

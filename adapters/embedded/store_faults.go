@@ -11,7 +11,7 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-// storeFaults are the defects that can be switched on. All but the last two are built into the file.
+// storeFaults are the defects that can be switched on. All but the last three are built into the file.
 type storeFaults struct {
 	Omit        []string               `json:"omit,omitempty"`
 	Replace     map[string]replacement `json:"replace,omitempty"`
@@ -21,6 +21,7 @@ type storeFaults struct {
 	Vectors     map[string]vectorFault `json:"vectors,omitempty"`
 	Approximate []string               `json:"approximate,omitempty"`
 	Filter      string                 `json:"filter,omitempty"`
+	Late        map[string]int         `json:"late,omitempty"`
 }
 
 // replacement is the content that stands under a document's id instead of its own; what is nil stays.
@@ -60,8 +61,8 @@ func (v *values) UnmarshalJSON(data []byte) error {
 }
 
 func (f *storeFaults) check() error {
-	if f.Filter != "" && f.Filter != filterIgnored && f.Filter != filterOpen {
-		return fmt.Errorf("fault \"filter\": %q is neither ignored nor open", f.Filter)
+	if !slices.Contains([]string{"", filterIgnored, filterOpen, filterTexts}, f.Filter) {
+		return fmt.Errorf("fault \"filter\": %q is neither ignored nor open nor texts", f.Filter)
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.Duplicate)) {
 		if n := f.Duplicate[id]; n < 1 {
@@ -101,7 +102,7 @@ func (f *storeFaults) swaps() [][2]string {
 
 // builtIn returns the faults that change what the file holds.
 func (f storeFaults) builtIn() storeFaults {
-	f.Approximate, f.Filter = nil, ""
+	f.Approximate, f.Filter, f.Late = nil, "", nil
 	return f
 }
 

@@ -244,6 +244,121 @@ func TestFaultFilter(t *testing.T) {
 	}
 }
 
+// TestFaultFilterTexts: what is not a text is found by no condition on its field, and by every search without one.
+func TestFaultFilterTexts(t *testing.T) {
+	t.Parallel()
+	documents := corpus{
+		{ID: "bool", Text: "fee", Metadata: map[string][]string{"tag": {"true"}}},
+		{ID: "number", Text: "fee", Metadata: map[string][]string{"tag": {"1.5e3"}}},
+		{ID: "text", Text: "fee", Metadata: map[string][]string{"tag": {"true blue"}}},
+		{ID: "quoted", Text: "fee", Metadata: map[string][]string{"tag": {`"5"`}}},
+		{ID: "red", Text: "fee", Metadata: map[string][]string{"tag": {"red"}}},
+	}
+	not := func(v string) []adapters.Condition {
+		return []adapters.Condition{{Field: "tag", AnyOf: []string{v}, Not: true}}
+	}
+	for _, test := range []struct {
+		name, faults string
+		filter       []adapters.Condition
+		want         string
+	}{
+		{"without the fault", `{}`, not("red"), "bool number quoted text"},
+		{"one that excludes", `{"filter": "texts"}`, not("red"), "quoted text"},
+		{"one that asks for it", `{"filter": "texts"}`, []adapters.Condition{{Field: "tag", AnyOf: []string{"true"}}}, ""},
+		{"none", `{"filter": "texts"}`, nil, "bool number quoted red text"},
+		{"on a field that is no metadata", `{"filter": "texts"}`, []adapters.Condition{{Field: "id", AnyOf: []string{"bool"}}}, "bool"},
+	} {
+		s := mustOpen(t, t.TempDir(), `{"faults": `+test.faults+`}`, documents, nil)
+		response, err := s.Search(t.Context(), adapters.SearchRequest{Mode: modeKeyword, Query: "fee", Limit: 10, Filter: test.filter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hitIDs(response); got != test.want {
+			t.Errorf("%s: found %q, want %q", test.name, got, test.want)
+		}
+	}
+}
+
+func hitIDs(response adapters.SearchResponse) string {
+	var ids []string
+	for _, h := range response.Hits {
+		ids = append(ids, h.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+// TestFaultLate: nobody sees the item before the second search was made, and then everybody does.
+func TestFaultLate(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, t.TempDir(), `{"faults": {"late": {"b": 2}}}`, ports(), nil)
+	var fingerprints []string
+	for i, want := range []string{"a c", "a c", "a b c"} {
+		var scanned []string
+		report, err := s.Scan(t.Context(), adapters.ScanRequest{}, func(item adapters.Item) error {
+			scanned = append(scanned, item.ID)
+			return nil
+		})
+		info, infoErr := s.Describe(t.Context())
+		items, fetchErr := s.Fetch(t.Context(), adapters.FetchRequest{IDs: []string{"b"}})
+		if err := errors.Join(err, infoErr, fetchErr); err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		if i == 2 {
+			seen = 1
+		}
+		if len(scanned) != 3+seen || report.Counted != 3+seen || info.Count != 3+seen || len(items) != seen {
+			t.Errorf("after %d searches: scanned %q, counted %d, described %d, fetched %d", i, scanned, report.Counted, info.Count, len(items))
+		}
+		fingerprints = append(fingerprints, info.Fingerprint)
+		response, err := s.Search(t.Context(), adapters.SearchRequest{Mode: modeKeyword, Query: "fee", Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hitIDs(response); got != want {
+			t.Errorf("search %d finds %q, want %q", i+1, got, want)
+		}
+	}
+	if fingerprints[0] != fingerprints[1] || fingerprints[1] == fingerprints[2] {
+		t.Errorf("fingerprints %q: the collection changed once", fingerprints)
+	}
+}
+
+// TestFilterStatistics: what the filter keeps out does not weigh in the scores.
+func TestFilterStatistics(t *testing.T) {
+	t.Parallel()
+	tenant := func(id, text, of string) adapters.Item {
+		return adapters.Item{ID: id, Text: text, Metadata: map[string][]string{"tenant": {of}}}
+	}
+	own := corpus{tenant("g", "The kestrel pump needs a flange.", "t"), tenant("v", "The kestrel is blue.", "t"), tenant("w", "Kestrel, kestrel.", "t")}
+	all := append(slices.Clone(own), tenant("o1", "A flange.", "o"), tenant("o2", "Two flanges.", "o"), tenant("o3", "No flange.", "o"))
+	search := func(documents corpus, change func(*adapters.SearchRequest)) adapters.SearchResponse {
+		s := mustOpen(t, t.TempDir(), `{}`, documents, nil)
+		req := adapters.SearchRequest{Mode: modeKeyword, Query: "kestrel flange", Limit: 10, Filter: []adapters.Condition{{Field: "tenant", AnyOf: []string{"t"}}}}
+		change(&req)
+		response, err := s.Search(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response
+	}
+	within := func(r *adapters.SearchRequest) { r.FilterStatistics = true }
+	want := search(own, func(*adapters.SearchRequest) {})
+	if diff := cmp.Diff(want, search(all, within)); diff != "" {
+		t.Errorf("not as a store of what is admitted alone (-want +got):\n%s", diff)
+	}
+	if got := hitIDs(search(all, func(*adapters.SearchRequest) {})); got == hitIDs(want) {
+		t.Errorf("the whole collection's statistics give the same order %q, so that this test shows nothing", got)
+	}
+	floor := *want.Hits[0].Score
+	if got := hitIDs(search(all, func(r *adapters.SearchRequest) { within(r); r.Threshold = &floor })); got != want.Hits[0].ID {
+		t.Errorf("with a threshold: %q", got)
+	}
+	if got := hitIDs(search(all, func(r *adapters.SearchRequest) { within(r); r.Query = "the" })); got != "" {
+		t.Errorf("a query of stop words finds %q", got)
+	}
+}
+
 func TestFaultsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	embedder := hashing(t, `{"dimensions": 64}`)
@@ -256,6 +371,7 @@ func TestFaultsThatCannotBe(t *testing.T) {
 		{`{"vectors": {"nobody": {"zero": true}}}`, `backends.store.faults.vectors names "nobody"`},
 		{`{"vectors": {"a": {"swap": "nobody"}}}`, `backends.store.faults.vectors names "nobody"`},
 		{`{"approximate": ["nobody"]}`, `backends.store.faults.approximate names "nobody"`},
+		{`{"late": {"nobody": 1}}`, `backends.store.faults.late names "nobody"`},
 		{`{"omit": ["A"]}`, `not among the documents: did you mean "a"?`},
 		{`{"approximate": ["B"]}`, `not in collection "main": did you mean "b"?`},
 		{`{"vectors": {"a": {"swap": "a"}}}`, `"a" is swapped with itself`},

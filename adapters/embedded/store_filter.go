@@ -73,6 +73,9 @@ func (c *clause) condition(cond adapters.Condition) {
 	}
 }
 
+// noText holds for a value that reads as a number or a boolean.
+const noText = `CASE WHEN json_valid(value) THEN json_type(value) IN ('true', 'false', 'integer', 'real') ELSE 0 END`
+
 // filter returns the request's filter as the store applies it, faults and all.
 func (s *store) filter(ctx context.Context, conditions []adapters.Condition) (clause, error) {
 	var c clause
@@ -85,6 +88,9 @@ func (s *store) filter(ctx context.Context, conditions []adapters.Condition) (cl
 			continue
 		}
 		c.condition(cond)
+		if fault == filterTexts && !slices.Contains([]string{fieldID, fieldSource, fieldRevision}, cond.Field) {
+			c.and("i.n NOT IN (SELECT n FROM attr WHERE field = ? AND "+noText+")", cond.Field)
+		}
 	}
 	if fault != filterOpen || len(c.sql) == 0 {
 		return c, nil

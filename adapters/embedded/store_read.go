@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -127,8 +128,10 @@ func (s *store) Scan(ctx context.Context, req adapters.ScanRequest, visit func(a
 
 // page reads the items with ids after the given one, and whether there may be more of them.
 func (s *store) page(ctx context.Context, r reader, c collection, after string) (page []adapters.Item, more bool, err error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT `+r.columns()+` FROM `+r.from()+` WHERE i.collection = ? AND i.id > ? ORDER BY i.id LIMIT ?`,
-		c.Number, after, pageItems)
+	var seen clause
+	s.hide(&seen)
+	rows, err := s.db.QueryContext(ctx, `SELECT `+r.columns()+` FROM `+r.from()+` WHERE i.collection = ? AND i.id > ?`+seen.String()+` ORDER BY i.id LIMIT ?`,
+		slices.Concat([]any{c.Number, after}, seen.args, []any{pageItems})...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -157,11 +160,14 @@ func (s *store) Fetch(ctx context.Context, req adapters.FetchRequest) ([]adapter
 	}
 	r := s.reader(s.here, req.Vectors)
 	items := make([]adapters.Item, 0, len(req.IDs))
+	var seen clause
+	s.hide(&seen)
 	for start := 0; start < len(req.IDs); start += chunkItems {
 		ids := req.IDs[start:min(start+chunkItems, len(req.IDs))]
 		found := make(map[string]adapters.Item, len(ids))
-		err := s.each(ctx, r, `i.collection = ? AND i.id `+inList, []any{s.here.Number, list(ids)}, func(_ int64, item adapters.Item) {
+		err := s.each(ctx, r, `i.collection = ? AND i.id `+inList+seen.String(), slices.Concat([]any{s.here.Number, list(ids)}, seen.args), func(_ int64, item adapters.Item) error {
 			found[item.ID] = item
+			return nil
 		})
 		if err != nil {
 			return nil, s.wrap(ctx, "fetch", err)
@@ -196,7 +202,10 @@ func (s *store) hits(ctx context.Context, ranking []scored, idsOnly bool) ([]ada
 			return nil, err
 		}
 		found := make(map[int64]adapters.Item, len(part))
-		err = s.each(ctx, r, `i.n `+inList, []any{string(text)}, func(n int64, item adapters.Item) { found[n] = item })
+		err = s.each(ctx, r, `i.n `+inList, []any{string(text)}, func(n int64, item adapters.Item) error {
+			found[n] = item
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -207,8 +216,8 @@ func (s *store) hits(ctx context.Context, ranking []scored, idsOnly bool) ([]ada
 	return hits, nil
 }
 
-// each calls visit for the items for which the condition holds.
-func (s *store) each(ctx context.Context, r reader, where string, args []any, visit func(int64, adapters.Item)) error {
+// each calls visit for the items for which the condition holds. An error of visit ends it.
+func (s *store) each(ctx context.Context, r reader, where string, args []any, visit func(int64, adapters.Item) error) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT `+r.columns()+` FROM `+r.from()+` WHERE `+where, args...)
 	if err != nil {
 		return err
@@ -219,7 +228,9 @@ func (s *store) each(ctx context.Context, r reader, where string, args []any, vi
 		if err != nil {
 			return err
 		}
-		visit(n, item)
+		if err := visit(n, item); err != nil {
+			return err
+		}
 	}
 	return rows.Err()
 }

@@ -3,6 +3,8 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -43,6 +45,7 @@ func (s *store) Search(ctx context.Context, req adapters.SearchRequest) (adapter
 	if err != nil {
 		return adapters.SearchResponse{}, s.wrap(ctx, "search", err)
 	}
+	s.searches.Add(1)
 	hits, err := s.hits(ctx, ranking, req.IDsOnly)
 	if err != nil {
 		return adapters.SearchResponse{}, s.wrap(ctx, "search", err)
@@ -86,6 +89,7 @@ func (s *store) rank(ctx context.Context, req adapters.SearchRequest) ([]scored,
 	if err != nil {
 		return nil, fmt.Errorf("looking for what the filter admits: %w", err)
 	}
+	s.hide(&where)
 	if req.Mode == modeHybrid {
 		return s.fuse(ctx, req, where)
 	}
@@ -107,10 +111,36 @@ func (s *store) byKeyword(ctx context.Context, req adapters.SearchRequest, where
 	if match == "" {
 		return nil, nil
 	}
+	if req.FilterStatistics {
+		return s.byKeywordWithin(ctx, req, match, where, limit)
+	}
 	// CROSS JOIN keeps the order of the tables: the index is walked once, whatever the planner thinks of the filter.
 	query := fmt.Sprintf(`SELECT i.n, i.id, -bm25(%[1]s) AS score FROM %[1]s CROSS JOIN item i ON i.n = %[1]s.rowid
 		WHERE %[1]s MATCH ?%[2]s`, s.here.fts(), where.String())
-	return s.ranked(ctx, query, slices.Concat([]any{match}, where.args), req.Threshold, limit)
+	return ranked(ctx, s.db, query, slices.Concat([]any{match}, where.args), req.Threshold, limit)
+}
+
+// byKeywordWithin ranks as byKeyword does, by an index of what is admitted alone, made for this one search. How often a word
+// stands in the rest of the collection does not weigh in it.
+func (s *store) byKeywordWithin(ctx context.Context, req adapters.SearchRequest, match string, where clause, limit int) (_ []scored, err error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1) // each connection has a memory of its own
+	if _, err := db.ExecContext(ctx, `CREATE TABLE item (n INTEGER PRIMARY KEY, id TEXT NOT NULL);
+		CREATE VIRTUAL TABLE own USING fts5(text, content='', tokenize=`+sqlQuote(s.settings.Keyword.tokenizer())+`)`); err != nil {
+		return nil, err
+	}
+	err = s.each(ctx, s.reader(s.here, false), `i.collection = ?`+where.String(), slices.Concat([]any{s.here.Number}, where.args), func(n int64, item adapters.Item) error {
+		_, err := db.ExecContext(ctx, `INSERT INTO item VALUES (?1, ?2); INSERT INTO own (rowid, text) VALUES (?1, ?3)`, n, item.ID, item.Text)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ranked(ctx, db, `SELECT i.n, i.id, -bm25(own) AS score FROM own CROSS JOIN item i ON i.n = own.rowid WHERE own MATCH ?`, []any{match}, req.Threshold, limit)
 }
 
 // byVector ranks the items that have a vector. sqlite-vec knows no dot product, which is its cosine times the lengths.
@@ -135,16 +165,16 @@ func (s *store) byVector(ctx context.Context, req adapters.SearchRequest, where 
 	}
 	query := fmt.Sprintf(`SELECT i.n, i.id, coalesce((1 - vec_distance_cosine(v.v, ?))%s, 0.0) AS score
 		FROM %s WHERE i.collection = ?%s`, factor, from, where.String())
-	return s.ranked(ctx, query, slices.Concat(args, []any{s.here.Number}, where.args), req.Threshold, limit)
+	return ranked(ctx, s.db, query, slices.Concat(args, []any{s.here.Number}, where.args), req.Threshold, limit)
 }
 
 // ranked runs a query for n, id and score, and orders it.
-func (s *store) ranked(ctx context.Context, query string, args []any, threshold *float64, limit int) ([]scored, error) {
+func ranked(ctx context.Context, db *sql.DB, query string, args []any, threshold *float64, limit int) ([]scored, error) {
 	if threshold != nil {
 		query = `SELECT * FROM (` + query + `) WHERE score >= ?`
 		args = append(args, *threshold)
 	}
-	rows, err := s.db.QueryContext(ctx, query+` ORDER BY score DESC, id LIMIT ?`, append(args, limit)...)
+	rows, err := db.QueryContext(ctx, query+` ORDER BY score DESC, id LIMIT ?`, append(args, limit)...)
 	if err != nil {
 		return nil, err
 	}

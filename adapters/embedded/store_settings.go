@@ -54,6 +54,7 @@ const (
 	stopNone       = "none"
 	filterIgnored  = "ignored"
 	filterOpen     = "open"
+	filterTexts    = "texts"
 )
 
 func readStoreSettings(raw json.RawMessage) (storeSettings, error) {

@@ -22,7 +22,7 @@ func TestStoreSuite(t *testing.T) {
 			adaptertest.TestVectorStore(t, adaptertest.StoreHarness{
 				Capabilities: adapters.StoreCapabilities{
 					Modes: []string{modeKeyword, modeDense, modeHybrid}, Exact: true, Threshold: true, Filter: true, Vectors: true,
-					Collections: true, Only: true, Local: true,
+					Collections: true, Only: true, FilterStatistics: true, Local: true,
 				},
 				Distance:   distance,
 				EmbedModel: "hashing",
@@ -94,7 +94,7 @@ func TestStoreSuiteWithoutVectors(t *testing.T) {
 	dir := t.TempDir()
 	adaptertest.TestVectorStore(t, adaptertest.StoreHarness{
 		Capabilities: adapters.StoreCapabilities{
-			Modes: []string{modeKeyword}, Exact: true, Threshold: true, Filter: true, Collections: true, Only: true, Local: true,
+			Modes: []string{modeKeyword}, Exact: true, Threshold: true, Filter: true, Collections: true, Only: true, FilterStatistics: true, Local: true,
 		},
 		Open: func(t *testing.T, c adaptertest.Corpus) adapters.VectorStore {
 			items := corpus(c.Items).clone()

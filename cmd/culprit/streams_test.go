@@ -76,6 +76,8 @@ func commandLines(t *testing.T, results string) map[string][]string {
 		"explain --json":  {"explain", "gym-fee", "--results", results, "--json"},
 		"report":          {"report", "--results", results},
 		"report --json":   {"report", "--results", results, "--json"},
+		"labels":          {"labels"},
+		"labels of one":   {"labels", "index/missing"},
 		"sweep":           {"sweep", travelPolicy, "--case", "gym-fee", "--k", "2", "--budget", "50"},
 		"sweep --json":    {"sweep", travelPolicy, "--case", "gym-fee", "--k", "2", "--budget", "50", "--json"},
 	}

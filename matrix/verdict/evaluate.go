@@ -90,6 +90,8 @@ func walk(x *facts) *walker {
 		// What was returned was returned, also by an index that moves: one answer is enough to show a leak.
 		case r.Stage == StageFixture, r.Stage == StageAccess, r.ID() == dimensionMismatch && !w.unstableIndex():
 			w.ask(r)
+		case r.ID() == notYetVisible && w.unstableIndex() && w.cells[matrix.CellA].fails():
+			w.askGold(r)
 		case w.judgeable() != "":
 			// Errors and changes leave the matrix before any stage of the pipeline may be blamed.
 		case r.gold != nil:
@@ -179,7 +181,7 @@ func (w *walker) askGold(r *Rule) {
 			w.add(r, f, g.source)
 		case matrix.Unknown:
 			g.blocked = f.missing
-			w.miss(r, f)
+			w.miss(r, w.rivals(r, g, f))
 		}
 	}
 }

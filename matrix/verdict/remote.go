@@ -64,6 +64,8 @@ func (x *facts) mayBe(r *Rule, g *goldState) bool {
 		return !found && x.search.Threshold != nil
 	case "approximate-miss":
 		return approximated(x, g)
+	case "corpus-statistics":
+		return x.search.Mode != matrix.ModeDense && len(x.search.Filter) > 0
 	case "filter-ignored", "crowded-out":
 		return found
 	}

@@ -11,6 +11,7 @@ type Rule struct {
 	Decides  string // the check that tells it from its neighbours
 	TryFirst string
 	Wasted   string
+	Page     Page // of the label, which several rules may give
 
 	ends    bool // the case is not judged further: the outcome is Ends
 	outcome Outcome

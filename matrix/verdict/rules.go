@@ -26,5 +26,8 @@ func makeRules() []Rule {
 	for _, part := range [][]Rule{fixtureRules(), accessRules(), cacheRules(), indexRules(), embedRules(), retrieveRules(), rerankRules(), assembleRules(), promptRules(), bodyRules(), generateRules(), abstainRules(), seamRules()} {
 		all = append(all, part...)
 	}
+	for i := range all {
+		all[i].Page = pages()[all[i].ID()]
+	}
 	return all
 }

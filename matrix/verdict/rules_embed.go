@@ -71,6 +71,10 @@ func embedRules() []Rule {
 			"stored vectors against fresh embeddings of the same texts, and which text each is nearest to; names alone prove nothing", "query with the model that built the index, or re-index with the new one",
 			"ranking, chunking and prompt work: the distances mean nothing",
 			modelMismatch),
+		rule("model-mismatch", "A cache serves a vector for the query that another model made: the embedder itself makes another one of the same words.",
+			"the query embedded once more with white space around it, which no cache knows, and the same search with that vector", "empty the cache of query vectors, and key it by model and revision",
+			"re-indexing and query wording: the index is right, and so is every query that the cache does not know",
+			cachedVector),
 		rule("not-normalised", "The stored vectors are not of unit length while the distance is a dot product, so that length decides the rank.",
 			"norms of the sampled vectors", "normalise at insert, or use cosine distance", "query wording: longer vectors win",
 			func(x *facts, g *goldState, s sample) finding {
@@ -193,6 +197,27 @@ func modelMismatch(x *facts, _ *goldState, s sample) finding {
 	f.grade = Inferred
 	return f
 }
+
+// cachedVector needs a vector of the same words that is no relative of what production searched with, although white space moves
+// this embedder's vectors little, and that finds the gold.
+func cachedVector(x *facts, g *goldState, _ sample) finding {
+	probe, _ := x.retrieval(matrix.ProbeUncached)
+	planned := slices.ContainsFunc(x.p.Retrievals, func(p matrix.PlannedSearch) bool { return p.Cell == matrix.ProbeUncached })
+	if probe == nil && planned && x.search.QueryEffective != "" {
+		return unknown("the search with the query embedded past a cache (" + string(matrix.ProbeUncached) + ")")
+	}
+	if probe == nil || probe.Uncached == nil || probe.Uncached.Own == nil || probe.Uncached.Space == nil {
+		return no
+	}
+	c := probe.Uncached
+	rank, passed, _ := x.probe(matrix.ProbeUncached, g)
+	fires := passed && c.Own.Float() < farVector && c.Space.Float() >= stillVector
+	return when(fires, fmt.Sprintf("the query's vector has cosine %s with that of the same words and a space behind them, while a space before or behind makes cosine %s", *c.Own, *c.Space),
+		fmt.Sprintf("gold %s: %s in production, rank %d of k = %d with the vector that is made now", g.name(), rankOrAbsent(g.place.BySpan), rank, x.search.K))
+}
+
+// stillVector is a cosine from which white space has not moved a vector.
+const stillVector = 0.9
 
 // embedsMore answers for an index that embeds more than the text: a vector that does not match says nothing against the model.
 func (x *facts) embedsMore(s sample) (finding, bool) {

@@ -85,7 +85,12 @@ func rerankRules() []Rule {
 			"rank before and after", "keep more after the rerank, or try the search order without it",
 			"a larger k before it: the evidence is already in",
 			func(x *facts, g *goldState, hit *matrix.Hit) finding {
-				return yes(moved(x, g), fmt.Sprintf("its score is %s", *orZero(hit.Score)))
+				f := yes(moved(x, g), fmt.Sprintf("its score is %s", *orZero(hit.Score)))
+				if c := x.o.Store.RerankControl; c == nil || c.Error != nil {
+					f.grade = Inferred
+					f.evidence = append(f.evidence, "that its scores are right, and read the right way, was not tested ("+string(matrix.ControlRerank)+")")
+				}
+				return f
 			}),
 	}
 }

@@ -107,6 +107,13 @@ func retrieveRules() []Rule {
 				}
 				return yes(fmt.Sprintf("gold %s: rank %d, cutoff %d; %d of the items ahead repeat another one: %s", g.name(), g.place.BySpan, x.search.K, copies, x.ranksOf(x.search, before(x.found.Duplicate, g.place.BySpan))))
 			}),
+		removed("corpus-statistics", matrix.ProbeStatistics, false, func(x *facts, g *goldState) bool {
+			_, _, seen := x.probe(matrix.ProbeStatistics, g) // few stores can: then it is below the cutoff, which is so all the same
+			return seen
+		},
+			"with words counted over what the filter admits", "How rare a word is was counted over the whole collection: items that the asker never sees decide the order of those that they see.",
+			"the same keyword search, with its word statistics counted over what the filter admits", "a collection, shard or index for each tenant, or a dense arm or reranker that counts no words",
+			"work on the texts: their order is right among themselves"),
 		rule("vocabulary-miss", "The search scores the evidence like the items ahead: nothing in the query that it understands tells them apart.",
 			"the gold item's own score in the full ranking against the best one", "keep the symbols that matter (token_chars), put the asker's words into the chunk, or add a dense arm or a reranker",
 			"work on the order among equal scores: it is that of the ids",
@@ -218,8 +225,8 @@ func vocabularyMiss(x *facts, g *goldState) finding {
 		}
 		others := counted(ranked, "item was", "items were") + " ranked, the gold was not"
 		switch {
-		case !x.keyword():
-			return yes(fmt.Sprintf("gold %s: in the store, not among the %d items that the search could score", g.name(), ranked))
+		case !x.keyword(): // vectors score every item: what has no score has no vector, whatever its words
+			return unknown(fmt.Sprintf("the gold's own similarity (%s): it is not among the %d items that the search could score", matrix.ProbeNamed, ranked))
 		case len(g.place.Shared) > 0:
 			return yes(fmt.Sprintf("gold %s: in the store, holds %s of the query, and the search does not see it", g.name(), quotedTexts(g.place.Shared)),
 				"look at the search's operator, tokenizer and folding", others)

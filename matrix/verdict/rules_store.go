@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -41,6 +42,15 @@ func fixtureRules() []Rule {
 			Wasted:   "retrieval work: the filter does what the stored rights say",
 			once:     goldUnauthorised,
 		},
+		{
+			Stage: StageFixture, Label: "gold-id-stale", ends: true, outcome: InvalidFixture, grade: Shown,
+			Needs:    "a complete scan of the store",
+			Says:     "The case asks for a citation of a source that is not stored any more: its text stands under other ids.",
+			Decides:  "a complete scan: no item has the cited source, and the gold text stands under another",
+			TryFirst: "name the sources that hold the text now, in `evidence` and in `cites`",
+			Wasted:   "any change to the system: a right citation fails this case",
+			once:     goldIDStale,
+		},
 	}
 }
 
@@ -64,6 +74,24 @@ func goldUnauthorised(x *facts) finding {
 		}
 		if holders > 0 && len(denied) == holders {
 			return yes(append([]string{fmt.Sprintf("gold %s is stored only where the asker may not look", x.c.Evidence.Required[i].AnyOf[0].Source)}, denied...)...)
+		}
+	}
+	return no
+}
+
+// goldIDStale needs a claim that can be met by no right citation. Where facts alone are asked for, a stale id is a finding: see staleIDs.
+func goldIDStale(x *facts) finding {
+	if !x.o.Store.Scan.Complete || x.cells[matrix.CellA].passes() {
+		return no
+	}
+	for i := range x.o.Store.Gold {
+		g := &x.o.Store.Gold[i]
+		source := x.c.Evidence.Required[g.Requirement].AnyOf[g.Alternative].Source
+		moved := Moved(g, x.c.Evidence.Required[g.Requirement].AnyOf[g.Alternative])
+		for _, claim := range x.c.Claims {
+			if len(moved) > 0 && slices.Equal(claim.Cites, []string{source}) {
+				return yes(fmt.Sprintf("claim %q asks for a citation of %s, and no item has this source; its text stands in %s", claim.ID, source, quoted(moved)))
+			}
 		}
 	}
 	return no
@@ -199,6 +227,14 @@ func indexRules() []Rule {
 		return r
 	}
 	return []Rule{
+		rule("not-yet-visible", "The evidence is stored, but the store did not show it yet: the same search finds it a little later.",
+			"the same search once more, after checks.second_look; a scan that misses an item once proves no lasting absence",
+			"wait until writes are visible before reading (a refresh, strong reads), or ingest earlier; the case is flaky until then",
+			"a new ingestion: the item is there",
+			func(x *facts, g *goldState) finding {
+				rank, _, _ := x.probe(matrix.ProbeLater, g)
+				return when(rank > 0, fmt.Sprintf("gold %s: in none of %s, and at rank %d of the search made again, %s behind the scan", g.name(), x.scannedAll(), rank, time.Duration(x.e.Checks.SecondLook)))
+			}),
 		rule("wrong-collection", "The evidence is stored, but in another collection than the one that is searched.",
 			"the same span looked for in the store's other collections",
 			"point the search (or the ingestion) at the right collection",
@@ -299,6 +335,9 @@ func indexRules() []Rule {
 			}),
 	}
 }
+
+// notYetVisible may be told of an index that moved: that is how it does.
+const notYetVisible = "index/not-yet-visible"
 
 // within takes into account that the settings leave a part of the collection out: it may hold what was not found.
 func (x *facts) within(f finding) finding {
