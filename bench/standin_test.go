@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/culprit-rag/culprit/results"
 )
 
 // standin is an OpenAI-compatible endpoint that answers every chat after a fixed time, no two in the same words, and counts.
@@ -103,13 +105,13 @@ cases: [cases.yaml]
 // reported reads the latencies of generations out of the bundles.
 func reported(b *testing.B, dir string) (median, p99 float64) {
 	b.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "culprit-results", "*", "*.bundle", "observations", "generations.jsonl"))
-	if err != nil || len(files) == 0 {
+	bundles, err := filepath.Glob(filepath.Join(dir, "culprit-results", "*", "*.bundle.zip"))
+	if err != nil || len(bundles) == 0 {
 		b.Fatalf("no generations are recorded: %v", err)
 	}
 	var all []int
-	for _, file := range files {
-		data, err := os.ReadFile(file)
+	for _, bundle := range bundles {
+		data, err := results.ReadFile(bundle, "observations/generations.jsonl")
 		if err != nil {
 			b.Fatal(err)
 		}

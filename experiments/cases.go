@@ -75,12 +75,12 @@ func (l *loader) caseFile(name string, entry *node) []placedCase {
 	if !ok {
 		return nil
 	}
-	source := f.data
-	root := parse(f, &l.collector)
-	if root == nil {
+	all := f.data // parse takes off what no case is in
+	whole := parse(f, &l.collector)
+	if whole == nil {
 		return nil
 	}
-	items := []*node{root}
+	root, items := whole, []*node{whole}
 	if inner := root.get("cases"); root.form == mapping && inner != nil {
 		for _, f := range root.fields {
 			if f.key != "cases" {
@@ -98,6 +98,10 @@ func (l *loader) caseFile(name string, entry *node) []placedCase {
 	}
 	var out []placedCase
 	for _, item := range items {
+		source := all
+		if item != whole && item.form == mapping {
+			source = item.source()
+		}
 		out = append(out, l.oneCase(item, source)...)
 	}
 	return out
@@ -164,10 +168,10 @@ func (l *loader) noteID(n *node) {
 // source returns the bytes in which the value is written, without what follows it.
 func (n *node) source() []byte {
 	data := n.at.file.data
-	from := offset(data, n.at)
+	from := n.at.file.offset(n.at)
 	to := len(data)
 	if n.end.file == n.at.file && n.end.line > 0 {
-		to = offset(data, n.end)
+		to = n.at.file.offset(n.end)
 	}
 	if from < len(data) && data[from] == '{' { // written in one line: what follows the brace belongs to the list around it
 		if brace := bytes.LastIndexByte(data[from:max(from, to)], '}'); brace >= 0 {
@@ -185,18 +189,22 @@ func (n *node) source() []byte {
 	return []byte(strings.TrimRight(strings.Join(lines, ""), " \t\r\n"))
 }
 
-// offset returns where a place begins in data.
-func offset(data []byte, at position) int {
-	from := 0
-	for line := 1; line < at.line; line++ {
-		next := bytes.IndexByte(data[from:], '\n')
-		if next < 0 {
-			return len(data)
+// offset returns where a place begins in the data of the file.
+func (f *file) offset(at position) int {
+	if f.lines == nil {
+		f.lines = []int{0}
+		for i, c := range f.data {
+			if c == '\n' {
+				f.lines = append(f.lines, i+1)
+			}
 		}
-		from += next + 1
 	}
-	for column := 1; column < at.column && from < len(data); column++ {
-		_, size := utf8.DecodeRune(data[from:])
+	if at.line > len(f.lines) {
+		return len(f.data)
+	}
+	from := f.lines[at.line-1]
+	for column := 1; column < at.column && from < len(f.data); column++ {
+		_, size := utf8.DecodeRune(f.data[from:])
 		from += size
 	}
 	return from

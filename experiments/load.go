@@ -52,7 +52,7 @@ type LoadedCase struct {
 	Case   matrix.Case
 	File   string
 	Line   int
-	Source []byte // the bytes of its file, or of the mapping where it stands in the experiment's file
+	Source []byte // the bytes of its file, or of its own mapping where others stand in the file too
 }
 
 // Load reads an experiment: a file, or a folder that holds experiment.yaml. Every problem of every file is found in one

@@ -223,8 +223,8 @@ x
 	want := []string{
 		`a experiment.yaml {id: a, query: "}", expect: abstain}`,
 		"b experiment.yaml id: b\n    query: q\n\n    expect: abstain # mine",
-		"c list.yaml " + list, "d list.yaml " + list,
-		"f f.yaml cases:\n  - id: f\n    query: q\n    expect: abstain\n",
+		"c list.yaml {id: c, query: q, expect: abstain}", "d list.yaml {id: d, query: q, expect: abstain}",
+		"f f.yaml id: f\n    query: q\n    expect: abstain",
 		"g g.yaml id: g\nquery: q\nexpect: abstain\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -13,6 +13,8 @@ type file struct {
 	name string // as the user would name it
 	dir  string // its folder, relative to the experiment's, for the relative paths in it
 	data []byte
+
+	lines []int // where each begins in data; nil until somebody asks
 }
 
 // position is a place in a file; line and column count from 1, columns in characters.

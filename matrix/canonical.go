@@ -201,21 +201,16 @@ func (c *canonicaliser) text() ([]byte, error) {
 	return []byte(says), err
 }
 
-// compareUTF16 orders keys by UTF-16 code units, as RFC 8785 asks. Bytes order ASCII keys, nearly all there are, the same.
+// compareUTF16 orders keys by UTF-16 code units, as RFC 8785 asks. Where the first bytes that differ are ASCII, they decide it.
 func compareUTF16(a, b []byte) int {
-	if isASCII(a) && isASCII(b) {
-		return bytes.Compare(a, b)
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	if n == len(a) || n == len(b) || a[n] < utf8.RuneSelf && b[n] < utf8.RuneSelf {
+		return bytes.Compare(a[n:], b[n:])
 	}
 	return slices.Compare(utf16.Encode([]rune(string(a))), utf16.Encode([]rune(string(b))))
-}
-
-func isASCII(s []byte) bool {
-	for _, c := range s {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 func appendString(b []byte, s string) ([]byte, error) {

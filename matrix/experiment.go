@@ -320,9 +320,6 @@ func (d Decimal) Float() float64 {
 	return f
 }
 
-// MarshalJSON writes a JSON string.
-func (d Decimal) MarshalJSON() ([]byte, error) { return json.Marshal(string(d)) }
-
 // UnmarshalJSON reads a JSON number or a string that holds one.
 func (d *Decimal) UnmarshalJSON(data []byte) error {
 	s := strings.Trim(string(data), `"`)

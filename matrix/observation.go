@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,13 +42,13 @@ func (t Text) Withheld() bool { return t.Ref != "" && t.Value == "" && t.Ref != 
 
 var emptyRef = DigestBytes(nil)
 
-// MarshalJSON writes the reference.
-func (t Text) MarshalJSON() ([]byte, error) { return json.Marshal(t.Ref) }
+// MarshalText writes the reference.
+func (t Text) MarshalText() ([]byte, error) { return []byte(t.Ref), nil }
 
-// UnmarshalJSON reads a reference; the value is filled in by [Observations.Texts].
-func (t *Text) UnmarshalJSON(data []byte) error {
-	t.Value = ""
-	return json.Unmarshal(data, &t.Ref)
+// UnmarshalText reads a reference; the value is filled in by [Observations.Texts].
+func (t *Text) UnmarshalText(data []byte) error {
+	*t = Text{Ref: string(data)}
+	return nil
 }
 
 // IsZero reports whether there is no text, for omitzero.

@@ -1,7 +1,9 @@
 package results
 
 import (
+	"path"
 	"runtime"
+	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
@@ -28,7 +30,7 @@ const (
 
 // Bundle is the result of one case: what was asked, what was seen, and what was made of it.
 type Bundle struct {
-	Dir          string   // where it stands; set by Open
+	Path         string   // where it stands; set by Open
 	Manifest     Manifest // filled by Open; Seal reads Tool alone, and fills that from the build where it is zero
 	Case         matrix.Case
 	CaseSource   []byte // exact input bytes
@@ -58,4 +60,18 @@ type Environment struct {
 
 func thisEnvironment() Environment {
 	return Environment{Schema: EnvironmentSchema, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU()}
+}
+
+const blobFolder = "blobs/sha256"
+
+// blobPath returns where a blob stands in a bundle.
+func blobPath(ref string) string {
+	hexSum := strings.TrimPrefix(ref, "sha256:")
+	return path.Join(blobFolder, hexSum[:2], hexSum)
+}
+
+// isRef reports whether s names a blob.
+func isRef(s string) bool {
+	hexSum, ok := strings.CutPrefix(s, "sha256:")
+	return ok && isHexSum(hexSum)
 }

@@ -40,6 +40,7 @@ func makeBundle(id string, trials int) (Bundle, error) {
 			Assemble: matrix.Assemble{Budget: matrix.Budget{N: 50, Unit: "words"}, Tokenizer: "words"},
 			Generate: matrix.Generate{Temperature: "0.7", Seed: 1},
 		},
+		Runs: matrix.Runs{Alpha: "0.05"},
 	}
 	pins, err := NewPins(&e)
 	if err != nil {

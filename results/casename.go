@@ -3,6 +3,7 @@ package results
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"io/fs"
 	"regexp"
 	"strings"
 )
@@ -23,4 +24,25 @@ func caseName(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	readable := strings.Trim(notPlain.ReplaceAllString(strings.ToLower(id), "-"), "-")
 	return "case-" + strings.TrimLeft(readable[:min(len(readable), 40)]+"-", "-") + hex.EncodeToString(sum[:6])
+}
+
+// A bundle is one file, or the folder that its file was unpacked into.
+const (
+	archiveSuffix = ".bundle.zip"
+	folderSuffix  = ".bundle"
+)
+
+// bundleOf returns the name of the case whose bundle an entry of an execution's folder is, "" where it is none.
+func bundleOf(e fs.DirEntry) string {
+	suffix := archiveSuffix
+	if e.IsDir() {
+		suffix = folderSuffix
+	} else if !e.Type().IsRegular() {
+		return ""
+	}
+	name, ok := strings.CutSuffix(e.Name(), suffix)
+	if !ok {
+		return ""
+	}
+	return name
 }

@@ -1,14 +1,11 @@
 package results
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,26 +41,17 @@ type CaseWriter struct {
 	lock       *os.File
 	disk       *disk
 	journal    *journal
+	blobs      *pack
 
 	mu      sync.Mutex
-	blobs   map[string]blob // by reference
-	durable bool            // some call cannot be repeated for nothing
+	durable bool // some call cannot be repeated for nothing
 	ended   bool
 }
 
-// blob is a stored blob.
-type blob struct {
-	size int64
-	text bool
-}
-
-const (
-	lockFile   = "LOCK"
-	blobFolder = "blobs/sha256"
-)
+const lockFile = "LOCK"
 
 func (w *CaseWriter) work() string   { return path.Join(workFolder, string(w.exec.id), w.name) }
-func (w *CaseWriter) bundle() string { return path.Join(string(w.exec.id), w.name+bundleSuffix) }
+func (w *CaseWriter) bundle() string { return path.Join(string(w.exec.id), w.name+archiveSuffix) }
 
 func (w *CaseWriter) stamp() string { return w.exec.now().UTC().Format(time.RFC3339) }
 
@@ -80,6 +68,9 @@ func (w *CaseWriter) begin(pinsDigest string) error {
 		return err
 	}
 	if w.journal, err = newJournal(w.disk); err != nil {
+		return err
+	}
+	if w.blobs, err = newPack(w.disk); err != nil {
 		return err
 	}
 	return w.journal.append(Record{
@@ -99,12 +90,13 @@ func (w *CaseWriter) fail(err error) error {
 // was extended; the last one is that of the bundle.
 func (w *CaseWriter) Plan(p *matrix.Plan) error {
 	data, err := matrix.Canonical(p)
+	digest := matrix.DigestBytes(data)
 	if err == nil {
-		err = w.disk.write(planFile, data)
+		err = w.blobs.keep(digest, data)
 	}
 	if err == nil {
 		err = w.journal.append(Record{
-			Type: RecordPlan, At: w.stamp(), Plan: matrix.DigestBytes(data),
+			Type: RecordPlan, At: w.stamp(), Plan: digest,
 			Generations: p.Generations(), Retrievals: len(p.Retrievals),
 		})
 	}
@@ -113,7 +105,7 @@ func (w *CaseWriter) Plan(p *matrix.Plan) error {
 
 // Intent records that a call is about to be made. No call may be made before Intent has returned nil.
 func (w *CaseWriter) Intent(i Intent) error {
-	request, err := w.blob(i.Request)
+	request, err := w.blobs.add(i.Request)
 	if err != nil {
 		return w.fail(err)
 	}
@@ -148,7 +140,7 @@ func (w *CaseWriter) Outcome(o Outcome) error {
 		o.Response, r.ResponseCut = o.Response[:KeptOfResponse], true
 	}
 	var err error
-	if r.Response, err = w.blob(o.Response); err != nil {
+	if r.Response, err = w.blobs.add(o.Response); err != nil {
 		return w.fail(err)
 	}
 	return w.fail(w.record(r, o.Durable))
@@ -159,72 +151,39 @@ func (w *CaseWriter) Note(text string) error {
 	return w.fail(w.record(Record{Type: RecordNote, At: w.stamp(), Text: text}, false))
 }
 
-// blob stores data once under its digest and returns its reference, "" for nil.
-func (w *CaseWriter) blob(data []byte) (string, error) {
-	if data == nil {
-		return "", nil
-	}
-	sum := sha256.Sum256(data)
-	ref := "sha256:" + hex.EncodeToString(sum[:])
-	return ref, w.store(ref, data, blob{size: int64(len(data))})
-}
-
-// isText reports whether a blob is stored and known as a text.
-func (w *CaseWriter) isText(ref string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.blobs[ref].text
-}
-
-// store writes one blob unless it is there already. Two goroutines may write the same blob: each writes the same bytes.
-func (w *CaseWriter) store(ref string, data []byte, b blob) error {
-	w.mu.Lock()
-	have, ok := w.blobs[ref]
-	if ok {
-		have.text = have.text || b.text
-		w.blobs[ref] = have
-	}
-	w.mu.Unlock()
-	if ok {
-		return nil
-	}
-	if int64(len(data)) > maxFile {
-		return fmt.Errorf("blob of %d bytes is over the limit of %d", len(data), maxFile)
-	}
-	if err := w.disk.write(blobPath(ref), data); err != nil {
-		return err
-	}
-	w.mu.Lock()
-	b.text = b.text || w.blobs[ref].text
-	w.blobs[ref] = b
-	w.mu.Unlock()
-	return nil
-}
-
-// blobPath returns where a blob stands in a bundle.
-func blobPath(ref string) string {
-	hexSum := strings.TrimPrefix(ref, "sha256:")
-	return path.Join(blobFolder, hexSum[:2], hexSum)
-}
-
 // Abort ends the work without a bundle. Work that holds a call that cannot be repeated for nothing is kept; other work is
 // removed.
 func (w *CaseWriter) Abort() error {
 	if !w.end() {
 		return nil
 	}
-	w.mu.Lock()
-	keep := w.durable
-	w.mu.Unlock()
+	keep := w.isDurable()
 	var err error
 	if keep {
 		err = w.record(Record{Type: RecordClose, At: w.stamp(), Text: StatusAborted}, true)
 	}
-	err = errors.Join(err, w.release())
+	return w.fail(errors.Join(err, w.clear(keep)))
+}
+
+func (w *CaseWriter) isDurable() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.durable
+}
+
+// clear gives the work folder back, and removes it unless it is to be kept.
+func (w *CaseWriter) clear(keep bool) error {
+	err := errors.Join(w.journal.close(), w.blobs.close())
 	if !keep {
+		if w.disk != nil {
+			err = errors.Join(err, w.disk.at(stepRemove, w.work()))
+		}
 		err = errors.Join(err, w.exec.root.RemoveAll(w.work()))
 	}
-	return w.fail(err)
+	if w.disk != nil {
+		err = errors.Join(err, w.disk.close())
+	}
+	return errors.Join(err, unlockFolder(w.lock))
 }
 
 // end reports whether the work was still open, and ends it.
@@ -238,15 +197,7 @@ func (w *CaseWriter) end() bool {
 	return true
 }
 
-func (w *CaseWriter) release() error {
-	err := w.journal.close()
-	if w.disk != nil {
-		err = errors.Join(err, w.disk.close())
-	}
-	return errors.Join(err, unlockFolder(w.lock))
-}
-
-// bundleDir returns the path of the sealed bundle.
-func (w *CaseWriter) bundleDir() string {
+// bundlePath returns the path of the sealed bundle.
+func (w *CaseWriter) bundlePath() string {
 	return filepath.Join(w.exec.out, filepath.FromSlash(w.bundle()))
 }

@@ -96,8 +96,9 @@ func TestKilledWriter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts some hundred processes")
 	}
-	// In the middle of a record, after an intent, after a blob, while sealing, before and after the final name.
-	phases := []string{"write journal.jsonl", "sync journal.jsonl", "done blobs/", "write manifest.json", "sync .", "rename 2026", "done 2026"}
+	// In the middle of a record, after an intent, in a blob and after it, while sealing, before and after the final name, and before
+	// the work is cleared away.
+	phases := []string{"write journal.jsonl", "sync journal.jsonl", "write blobs.pack", "done blobs.pack", "write bundle.tmp", "sync bundle.tmp", "rename 2026", "done 2026", "remove .work"}
 	seen := map[string]bool{}
 	for step := 1; ; step++ {
 		out := memoryDir(t)
@@ -138,40 +139,65 @@ func TestKilledWriter(t *testing.T) {
 	}
 }
 
-// checkCalls finds an intent for every call that was made.
+// checkCalls finds an intent for every call that was made, and every blob that a journal names.
 func checkCalls(t *testing.T, out string) {
 	t.Helper()
-	called, err := filepath.Glob(filepath.Join(out, "called-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	journals, err := filepath.Glob(filepath.Join(out, "*", "killed.bundle", journalFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	working, err := filepath.Glob(filepath.Join(out, workFolder, "*", "killed", journalFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	intended := map[string]bool{}
-	for _, path := range append(journals, working...) {
-		data, err := os.ReadFile(path)
+	glob := func(pattern ...string) []string {
+		paths, err := filepath.Glob(filepath.Join(append([]string{out}, pattern...)...))
 		if err != nil {
 			t.Fatal(err)
 		}
-		j, err := decodeJournal(data)
+		return paths
+	}
+	var records []Record
+	bundles := glob("*", "killed.bundle.zip")
+	for _, path := range bundles {
+		j, err := ReadJournal(path)
 		if err != nil {
-			t.Fatalf("%s: %v", path, err)
+			t.Fatal(err)
+		}
+		records = append(records, j.Records...)
+	}
+	for _, work := range glob(workFolder, "*", "killed") {
+		j, err := decodeJournal(readIfThere(t, work, journalFile))
+		if err != nil {
+			t.Fatalf("%s: %v", work, err)
+		}
+		blobs, _, err := decodePack(readIfThere(t, work, packFile))
+		if err != nil {
+			t.Fatalf("%s: %v", work, err)
 		}
 		for _, r := range j.Records {
-			if r.Type == RecordIntent {
-				intended[strings.TrimPrefix(r.CallKey, "sha256:")] = true
+			for _, ref := range []string{r.Request, r.Response, r.Plan} {
+				if _, ok := blobs[ref]; ref != "" && !ok {
+					t.Errorf("%s: a record of type %s names the blob %s, which is not there", work, r.Type, ref)
+				}
 			}
 		}
+		records = append(records, j.Records...)
 	}
-	for _, path := range called {
+	if left, err := Unfinished(out); err != nil || len(bundles) > 0 && len(left) > 0 {
+		t.Errorf("%v is called unfinished beside its bundle, %v", left, err)
+	}
+	intended := map[string]bool{}
+	for _, r := range records {
+		if r.Type == RecordIntent {
+			intended[strings.TrimPrefix(r.CallKey, "sha256:")] = true
+		}
+	}
+	for _, path := range glob("called-*") {
 		if key := strings.TrimPrefix(filepath.Base(path), "called-"); !intended[key] {
 			t.Errorf("call %s was made and no journal knows of it", key)
 		}
 	}
+}
+
+// readIfThere reads a file that a process may not have begun before it was killed.
+func readIfThere(t *testing.T, dir, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, name))
+	if ignoreMissing(err) != nil {
+		t.Fatal(err)
+	}
+	return data
 }

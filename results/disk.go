@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -17,12 +15,13 @@ const (
 	stepSync   = "sync"   // before the file or folder is synced
 	stepRename = "rename" // the temporary file is whole
 	stepDone   = "done"   // the file has its name
+	stepRemove = "remove" // before a work folder is removed
 )
 
 // hook is called at every step; an error of it fails the step. It is nil except in tests, which fail or die there.
 type hook func(step, name string) error
 
-// disk makes files below one root, so that each is whole or absent under its name. It remembers what was not synced yet.
+// disk makes files in one folder. It remembers what was not synced yet.
 type disk struct {
 	root *os.Root
 	hook hook
@@ -30,15 +29,13 @@ type disk struct {
 	temp  atomic.Int64
 	saves group // where the file system cannot be synced as a whole
 
-	mu      sync.Mutex
-	blobs   *os.Root        // the folder of blobs, nil until there is one: most files go there, and a short path costs few system calls
-	files   map[string]bool // written and not synced
-	folders map[string]bool // with entries that were not synced
-	made    map[string]bool // folders that exist
+	mu     sync.Mutex
+	files  map[string]bool // written and not synced
+	folder bool            // its entries were not synced
 }
 
 func newDisk(root *os.Root, h hook) *disk {
-	return &disk{root: root, hook: h, files: map[string]bool{}, folders: map[string]bool{".": true}, made: map[string]bool{".": true}}
+	return &disk{root: root, hook: h, files: map[string]bool{}, folder: true}
 }
 
 func (d *disk) at(step, name string) error {
@@ -51,54 +48,47 @@ func (d *disk) at(step, name string) error {
 	return nil
 }
 
-// write makes a file of data: under a temporary name, then renamed. It is durable after the next save.
+// create makes a file that is written to bit by bit.
+func (d *disk) create(name string) (*os.File, error) {
+	f, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
+	if err == nil {
+		d.listed(name)
+	}
+	return f, err
+}
+
+// write makes a file of data that is whole or absent under its name: under a temporary one, then renamed. It is durable after the
+// next save.
 func (d *disk) write(name string, data []byte) error {
 	return d.writeBy(name, func(f *os.File) error { return d.fill(f, name, data) })
 }
 
 // writeBy is write for a file that is too large to be made in memory.
 func (d *disk) writeBy(name string, fill func(*os.File) error) error {
-	folder := path.Dir(name)
-	root, short, err := d.place(folder, name)
-	if err != nil {
-		return err
-	}
 	temp := ".tmp-" + strconv.FormatInt(d.temp.Add(1), 36)
-	if err := d.writeTemp(root, temp, short, name, fill); err != nil {
-		return errors.Join(err, ignoreMissing(root.Remove(temp)))
+	if err := d.writeTemp(temp, name, fill); err != nil {
+		return errors.Join(err, ignoreMissing(d.root.Remove(temp)))
 	}
-	d.written(name)
+	d.listed(name)
 	return d.at(stepDone, name)
 }
 
+// written remembers that a file is to be synced.
 func (d *disk) written(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.files[name], d.folders[path.Dir(name)] = true, true
+	d.files[name] = true
 }
 
-// place makes the folder of a file and returns an open one above it, with the file's name from there.
-func (d *disk) place(folder, name string) (*os.Root, string, error) {
+// listed remembers that a file is to be synced, and the folder, which has it from now on.
+func (d *disk) listed(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := d.folderLocked(folder); err != nil {
-		return nil, "", err
-	}
-	short, ok := strings.CutPrefix(name, blobFolder+"/")
-	if !ok {
-		return d.root, name, nil
-	}
-	if d.blobs == nil {
-		var err error
-		if d.blobs, err = d.root.OpenRoot(blobFolder); err != nil {
-			return nil, "", err
-		}
-	}
-	return d.blobs, short, nil
+	d.files[name], d.folder = true, true
 }
 
-func (d *disk) writeTemp(root *os.Root, temp, short, name string, fill func(*os.File) error) error {
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func (d *disk) writeTemp(temp, name string, fill func(*os.File) error) error {
+	f, err := d.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -113,27 +103,18 @@ func (d *disk) writeTemp(root *os.Root, temp, short, name string, fill func(*os.
 	if err != nil {
 		return err
 	}
-	return root.Rename(temp, short)
+	return d.root.Rename(temp, name)
 }
 
 // remove takes a file away again.
 func (d *disk) remove(name string) error {
 	d.mu.Lock()
 	delete(d.files, name)
-	d.folders[path.Dir(name)] = true
 	d.mu.Unlock()
 	return d.root.Remove(name)
 }
 
-func (d *disk) close() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	err := d.root.Close()
-	if d.blobs != nil {
-		err = errors.Join(err, d.blobs.Close())
-	}
-	return err
-}
+func (d *disk) close() error { return d.root.Close() }
 
 // fill writes data; a short write is always an error of Write.
 func (d *disk) fill(f *os.File, name string, data []byte) error {
@@ -145,21 +126,6 @@ func (d *disk) fill(f *os.File, name string, data []byte) error {
 	}
 	_, err := f.Write(data)
 	return err
-}
-
-// folderLocked makes a folder and those above it.
-func (d *disk) folderLocked(name string) error {
-	if d.made[name] {
-		return nil
-	}
-	if err := d.folderLocked(path.Dir(name)); err != nil {
-		return err
-	}
-	if err := d.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return err
-	}
-	d.made[name], d.folders[name], d.folders[path.Dir(name)] = true, true, true
-	return nil
 }
 
 func (d *disk) sync(name string) error {

@@ -5,7 +5,7 @@
 //
 // The package does not call backends, judge cases or draw screens; it does not yet resume, replay, redact or sign.
 //
-// Guarantees: a directory named *.bundle is whole, whenever the process was killed and however full the disk was. A call
+// Guarantees: a file named *.bundle.zip is whole, whenever the process was killed and however full the disk was. A call
 // is in the journal before it is made. Derived files are the same bytes for the same observations. An [Execution] and a
 // [CaseWriter] may be used by several goroutines at once. Writing and sealing a case of 50 calls takes some 15 ms, most of it
 // waiting for the disk, and reading it back 3 ms (BenchmarkSeal, BenchmarkOpen).

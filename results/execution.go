@@ -24,7 +24,6 @@ var (
 const (
 	workFolder    = ".work"
 	summaryFile   = "execution.json"
-	bundleSuffix  = ".bundle"
 	nonceAttempts = 4096
 	claims        = 64
 )
@@ -136,7 +135,7 @@ func (e *Execution) workDir(name string) string {
 }
 
 func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *CaseWriter, err error) {
-	w := &CaseWriter{exec: e, id: c.ID, name: caseName(c.ID), caseDigest: caseDigest, blobs: map[string]blob{}}
+	w := &CaseWriter{exec: e, id: c.ID, name: caseName(c.ID), caseDigest: caseDigest}
 	if _, err := e.root.Lstat(w.bundle()); err == nil {
 		return nil, fmt.Errorf("bundle %q: %w", w.bundle(), os.ErrExist)
 	}

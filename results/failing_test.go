@@ -49,13 +49,13 @@ func TestFailingDisk(t *testing.T) {
 			if names != "before full" {
 				t.Fatalf("no error, and the bundles are %q", names)
 			}
-			if at < 50 {
+			if at < 25 {
 				t.Fatalf("only %d steps were tried", at)
 			}
 			return
 		case !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), `full`) || !strings.Contains(err.Error(), out):
 			t.Errorf("at %s: the error names no place: %v", failed, err)
-		case path == "" && names != "before" && !strings.HasPrefix(failed, "done 2026"):
+		case path == "" && names != "before" && !strings.HasPrefix(failed, "done 2026") && !strings.HasPrefix(failed, "remove .work"):
 			t.Errorf("at %s: the bundles are %q", failed, names)
 		}
 		if left := workLeft(t, out); len(left) > 0 {
@@ -242,7 +242,7 @@ func TestReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// Where the file system cannot be synced as a whole, a bundle is sealed when each of its files was synced on its own.
+// Where the file system cannot be synced as a whole, a bundle is sealed when it was synced on its own, and its journal and blobs before it.
 func TestWithoutSyncOfAll(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -264,20 +264,18 @@ func TestWithoutSyncOfAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range checkBundle(t, path).Manifest.Files {
-		if !synced[f.Path] {
-			t.Errorf("%s was not synced before the bundle had its name", f.Path)
+	checkBundle(t, path)
+	for _, name := range []string{sealFile, journalFile, packFile, "."} {
+		if !synced[name] {
+			t.Errorf("%s was not synced before the bundle had its name", name)
 		}
-	}
-	if !synced[manifestFile] || !synced[sumsFile] || !synced["blobs/sha256"] {
-		t.Errorf("synced were %v", synced)
 	}
 	if err := errors.Join(e.Finish(Summary{}), e.Close()); err != nil {
 		t.Error(err)
 	}
 }
 
-// Where the file system cannot be synced as a whole, every file and folder is synced on its own, each once.
+// Where the file system cannot be synced as a whole, every file and the folder is synced on its own, each once.
 func TestSyncEach(t *testing.T) {
 	t.Parallel()
 	root, err := os.OpenRoot(t.TempDir())
@@ -299,7 +297,7 @@ func TestSyncEach(t *testing.T) {
 		}
 		return nil
 	})
-	for _, name := range []string{"a", "b/c/d", "b/e"} {
+	for _, name := range []string{"a", "b"} {
 		if err := d.write(name, []byte(name)); err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +308,7 @@ func TestSyncEach(t *testing.T) {
 		}
 	}
 	slices.Sort(synced)
-	if want := []string{".", "a", "b", "b/c", "b/c/d", "b/e"}; !slices.Equal(synced, want) {
+	if want := []string{".", "a", "b"}; !slices.Equal(synced, want) {
 		t.Errorf("want %v, got %v", want, synced)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +35,7 @@ func Executions(out string) ([]ExecutionID, error) {
 	return ids, nil
 }
 
-// Bundles lists the bundles of one execution by path, in the order of their names.
+// Bundles lists the bundles of one execution by path, in the order of the names of their cases.
 func Bundles(out string, id ExecutionID) ([]string, error) {
 	if _, err := ParseExecutionID(string(id)); err != nil {
 		return nil, err
@@ -46,11 +48,17 @@ func Bundles(out string, id ExecutionID) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("execution %q: %w", id, err)
 	}
-	var bundles []string
+	at := map[string]string{} // by the name of the case
 	for _, entry := range entries {
-		if entry.IsDir() && strings.HasSuffix(entry.Name(), bundleSuffix) {
-			bundles = append(bundles, filepath.Join(dir, entry.Name()))
+		name := bundleOf(entry)
+		// Where one was unpacked beside its file, the file is what was sealed.
+		if _, both := at[name]; name != "" && !(both && entry.IsDir()) {
+			at[name] = filepath.Join(dir, entry.Name())
 		}
+	}
+	var bundles []string
+	for _, name := range slices.Sorted(maps.Keys(at)) {
+		bundles = append(bundles, at[name])
 	}
 	return bundles, nil
 }
@@ -72,38 +80,37 @@ func FindCase(out, caseID string, id ExecutionID) (string, error) {
 		if _, err := ParseExecutionID(string(id)); err != nil {
 			return "", err
 		}
-		dir := filepath.Join(out, string(id), caseName(caseID)+bundleSuffix)
-		if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-			if err := readPlaced(dir, id); err != nil {
+		for _, suffix := range []string{archiveSuffix, folderSuffix} {
+			path := filepath.Join(out, string(id), caseName(caseID)+suffix)
+			if info, err := os.Lstat(path); err != nil || bundleOf(fs.FileInfoToDirEntry(info)) == "" {
+				continue
+			}
+			if err := readPlaced(path, id); err != nil {
 				return "", err
 			}
-			return dir, nil
+			return path, nil
 		}
 	}
 	return "", fmt.Errorf("case %q: %w in %q: %s", caseID, ErrNotFound, out, otherCases(out, ids[0]))
 }
 
 // readPlaced looks at the manifest of a bundle, whether it belongs where it stands.
-func readPlaced(dir string, id ExecutionID) (err error) {
-	root, err := os.OpenRoot(dir)
+func readPlaced(path string, id ExecutionID) error {
+	r, err := openReader(path)
 	if err != nil {
-		return fmt.Errorf("bundle %q: %w", dir, err)
+		return fmt.Errorf("bundle %q: %w", path, err)
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	r, err := readManifest(root)
-	if err != nil {
-		return fmt.Errorf("bundle %q: %w", dir, err)
-	}
-	return checkPlace(dir, id, r.manifest)
+	return errors.Join(checkPlace(path, id, r.manifest), r.close())
 }
 
 // checkPlace refuses a bundle of another case or another execution than its place says.
-func checkPlace(dir string, id ExecutionID, m *Manifest) error {
-	switch name := caseName(m.CaseID) + bundleSuffix; {
-	case filepath.Base(dir) != name:
-		return fmt.Errorf("bundle %q is of case %q, which is kept as %q: it was copied or renamed", dir, m.CaseID, name)
+func checkPlace(path string, id ExecutionID, m *Manifest) error {
+	name := caseName(m.CaseID)
+	switch base := filepath.Base(path); {
+	case base != name+archiveSuffix && base != name+folderSuffix:
+		return fmt.Errorf("bundle %q is of case %q, which is kept as %q: it was copied or renamed", path, m.CaseID, name+archiveSuffix)
 	case m.ExecID != id:
-		return fmt.Errorf("bundle %q is of execution %q: it was copied or moved", dir, m.ExecID)
+		return fmt.Errorf("bundle %q is of execution %q: it was copied or moved", path, m.ExecID)
 	}
 	return nil
 }
@@ -119,8 +126,8 @@ func otherCases(out string, id ExecutionID) string {
 		return fmt.Sprintf("execution %q holds no bundle", id)
 	}
 	var names []string
-	for _, dir := range bundles[:min(shown, len(bundles))] {
-		names = append(names, strings.TrimSuffix(filepath.Base(dir), bundleSuffix))
+	for _, path := range bundles[:min(shown, len(bundles))] {
+		names = append(names, strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".zip"), folderSuffix))
 	}
 	if more := len(bundles) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
@@ -172,12 +179,12 @@ func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
 		return nil, fmt.Errorf("execution %q in %q left no summary and no bundle: %w", id, out, ErrNotFound)
 	}
 	var s Summary
-	for i, dir := range bundles {
-		b, err := Open(dir)
+	for i, path := range bundles {
+		b, err := Open(path)
 		if err != nil {
 			return nil, err
 		}
-		if err := checkPlace(dir, id, &b.Manifest); err != nil {
+		if err := checkPlace(path, id, &b.Manifest); err != nil {
 			return nil, err
 		}
 		if i == 0 {
@@ -185,7 +192,7 @@ func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
 			s.Setup.Local = b.Pins.Generator.Local
 			s.Setup.JudgeLocal = b.Pins.Judge != nil && b.Pins.Judge.Local
 		}
-		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, dir))
+		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, path))
 	}
 	s.Bundles, s.Rebuilt = filepath.Join(out, string(id)), true
 	s.Total()

@@ -11,7 +11,7 @@ import (
 
 // What the journal reader accepts is, byte for byte, what the writer would write for those records.
 func FuzzJournal(f *testing.F) {
-	data := read(f, sealed(f), journalFile)
+	data := read(f, unpacked(f), journalFile)
 	f.Add(data)
 	f.Add(data[:len(data)-7])
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -30,7 +30,7 @@ func FuzzJournal(f *testing.F) {
 
 // A manifest that is accepted is canonical, stays inside its folder and inside the limits.
 func FuzzManifest(f *testing.F) {
-	f.Add(read(f, sealed(f), manifestFile))
+	f.Add(read(f, unpacked(f), manifestFile))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := decodeManifest(data)
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -20,24 +19,20 @@ type Journal struct {
 }
 
 // ReadJournal reads the journal of a bundle and compares its end with the manifest, so that a cut is found too.
-func ReadJournal(dir string) (*Journal, error) {
-	j, err := readJournal(dir)
+func ReadJournal(bundle string) (*Journal, error) {
+	j, err := readJournal(bundle)
 	if err != nil {
-		return nil, fmt.Errorf("journal %q: %w", filepath.Join(dir, journalFile), err)
+		return nil, fmt.Errorf("journal %q: %w", filepath.Join(bundle, journalFile), err)
 	}
 	return j, nil
 }
 
-func readJournal(dir string) (_ *Journal, err error) {
-	root, err := os.OpenRoot(dir)
+func readJournal(bundle string) (_ *Journal, err error) {
+	r, err := openReader(bundle)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	r, err := readManifest(root)
-	if err != nil {
-		return nil, err
-	}
+	defer func() { err = errors.Join(err, r.close()) }()
 	data, err := r.read(journalFile)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ const (
 	KeptOfResponse = 64 << 10
 
 	maxManifest    = 16 << 20
+	maxDirectory   = 16 << 20
 	maxFile        = 64 << 20
 	maxTotal       = 2 << 30
 	maxFiles       = 20_000

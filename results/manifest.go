@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -189,7 +188,7 @@ func checkFiles(files []File) error {
 	for i, f := range files {
 		lower := strings.ToLower(f.Path)
 		switch {
-		case !fs.ValidPath(f.Path) || f.Path == "." || strings.ContainsAny(f.Path, "\\:\x00"):
+		case !staysInside(f.Path):
 			return fmt.Errorf("path %q leaves the bundle", f.Path)
 		case f.Path == manifestFile || f.Path == sumsFile:
 			return fmt.Errorf("it lists %q", f.Path)

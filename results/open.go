@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -17,38 +15,67 @@ import (
 // Open reads a bundle. It is strict: an unknown field of the manifest, a newer schema, a path that leaves the bundle, or
 // a file that is not what the manifest lists is an error. It reads what the manifest lists and nothing else; the journal
 // is left to [ReadJournal].
-func Open(dir string) (*Bundle, error) {
-	b, err := openBundle(dir)
+func Open(path string) (*Bundle, error) {
+	b, err := openBundle(path)
 	if err != nil {
-		return nil, fmt.Errorf("bundle %q: %w", dir, err)
+		return nil, fmt.Errorf("bundle %q: %w", path, err)
 	}
 	return b, nil
 }
 
-func openBundle(dir string) (_ *Bundle, err error) {
-	root, err := os.OpenRoot(dir)
+func openBundle(path string) (_ *Bundle, err error) {
+	r, err := openReader(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	r, err := readManifest(root)
-	if err != nil {
-		return nil, err
-	}
-	b := &Bundle{Dir: dir, Manifest: *r.manifest, Status: r.manifest.Status}
+	defer func() { err = errors.Join(err, r.close()) }()
+	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status}
 	return b, r.fill(b)
+}
+
+// ReadFile reads one file that the manifest of a bundle lists, by its path in the bundle, such as "evaluation.json".
+func ReadFile(bundle, name string) (data []byte, err error) {
+	r, err := openReader(bundle)
+	if err == nil {
+		data, err = r.read(name)
+		err = errors.Join(err, r.close())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bundle %q: %w", bundle, err)
+	}
+	return data, nil
 }
 
 // reader reads the files that a manifest lists.
 type reader struct {
-	root     *os.Root
+	files
 	manifest *Manifest
-	files    map[string]File
+	listed   map[string]File
 	texts    map[string]string // by reference
 }
 
-func readManifest(root *os.Root) (*reader, error) {
-	data, err := readFile(root, manifestFile, maxManifest)
+// openReader opens a bundle and reads its manifest.
+func openReader(path string) (*reader, error) {
+	f, err := openFiles(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := readManifest(f)
+	if err == nil {
+		err = f.holds(m)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	r := &reader{files: f, manifest: m, listed: make(map[string]File, len(m.Files)), texts: map[string]string{}}
+	for _, f := range m.Files {
+		r.listed[f.Path] = f
+	}
+	return r, nil
+}
+
+func readManifest(f files) (*Manifest, error) {
+	data, err := f.read(manifestFile, maxManifest)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("it has no %s, so it is not a bundle: %w", manifestFile, err)
 	}
@@ -59,47 +86,16 @@ func readManifest(root *os.Root) (*reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", manifestFile, err)
 	}
-	r := &reader{root: root, manifest: m, files: make(map[string]File, len(m.Files)), texts: map[string]string{}}
-	for _, f := range m.Files {
-		r.files[f.Path] = f
-	}
-	return r, nil
-}
-
-// readFile reads a regular file of at most limit bytes.
-func readFile(root *os.Root, name string, limit int64) ([]byte, error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%q is not a regular file", name)
-	}
-	if info.Size() > limit {
-		return nil, fmt.Errorf("%q has %d bytes; the limit is %d", name, info.Size(), limit)
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	data := make([]byte, info.Size())
-	_, err = io.ReadFull(f, data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", name, err)
-	}
-	return data, nil
+	return m, nil
 }
 
 // read returns a listed file whose size and sum are as listed.
 func (r *reader) read(name string) ([]byte, error) {
-	f, ok := r.files[name]
+	f, ok := r.listed[name]
 	if !ok {
 		return nil, fmt.Errorf("%q is not listed in %s", name, manifestFile)
 	}
-	data, err := readFile(r.root, name, f.Size)
+	data, err := r.files.read(name, f.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +132,7 @@ func (r *reader) fill(b *Bundle) (err error) {
 	if b.Case.ID != r.manifest.CaseID || b.Evaluation.Case != "" && b.Evaluation.Case != r.manifest.CaseID {
 		return fmt.Errorf("%s is of case %q, and %s of case %q", manifestFile, r.manifest.CaseID, caseFile, b.Case.ID)
 	}
-	if _, rewritten := r.files[rewritingFile]; rewritten {
+	if _, rewritten := r.listed[rewritingFile]; rewritten {
 		b.Observations.Rewriting = &matrix.Rewriting{}
 		if err := r.decode(rewritingFile, b.Observations.Rewriting, false); err != nil {
 			return err
@@ -148,7 +144,7 @@ func (r *reader) fill(b *Bundle) (err error) {
 	if b.Observations.Trials, err = decodeLines[matrix.Trial](r, generationsFile); err != nil {
 		return err
 	}
-	if _, judged := r.files[judgementsFile]; judged {
+	if _, judged := r.listed[judgementsFile]; judged {
 		if b.Observations.Judgements, err = decodeLines[matrix.Judgement](r, judgementsFile); err != nil {
 			return err
 		}
@@ -196,15 +192,14 @@ func decodeLines[T any](r *reader, name string) ([]T, error) {
 func (r *reader) text(t *matrix.Text) error {
 	value, ok := r.texts[t.Ref]
 	if !ok {
-		hexSum, isRef := strings.CutPrefix(t.Ref, "sha256:")
-		if !isRef || !isHexSum(hexSum) {
+		if !isRef(t.Ref) {
 			return fmt.Errorf("%q is not a reference to a blob", t.Ref)
 		}
 		data, err := r.read(blobPath(t.Ref))
 		if err != nil {
 			return err
 		}
-		if f := r.files[blobPath(t.Ref)]; f.SHA256 != hexSum {
+		if f := r.listed[blobPath(t.Ref)]; "sha256:"+f.SHA256 != t.Ref {
 			return fmt.Errorf("blob %q holds something else", t.Ref)
 		}
 		value = string(data)

@@ -12,6 +12,7 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
+// sealed returns a bundle.
 func sealed(tb testing.TB) string {
 	tb.Helper()
 	e := newTestExecution(tb, tb.TempDir())
@@ -20,6 +21,12 @@ func sealed(tb testing.TB) string {
 		tb.Fatal(err)
 	}
 	return path
+}
+
+// unpacked returns the folder of a bundle.
+func unpacked(tb testing.TB) string {
+	tb.Helper()
+	return unpack(tb, sealed(tb))
 }
 
 // rewriteManifest changes the manifest and keeps it canonical.
@@ -62,84 +69,91 @@ func TestOpenRefuses(t *testing.T) {
 		name   string
 		attack func(t *testing.T, dir string)
 		want   string
+		folder bool // no archive can hold it
 	}{
-		{"a folder without a manifest", func(t *testing.T, dir string) { remove(t, dir, manifestFile) }, "not a bundle"},
-		{"a newer schema, in one line", func(t *testing.T, dir string) {
+		{name: "no manifest", attack: func(t *testing.T, dir string) { remove(t, dir, manifestFile) }, want: "not a bundle"},
+		{name: "a newer schema, in one line", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { m["schema"], m["new"] = "culprit.bundle/v2", map[string]any{} })
-		}, `schema "culprit.bundle/v2" is newer than this version of culprit`},
-		{"another kind of file", func(t *testing.T, dir string) {
+		}, want: `schema "culprit.bundle/v2" is newer than this version of culprit`},
+		{name: "another kind of file", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { m["schema"] = "culprit.plan/v1" })
-		}, `schema is "culprit.plan/v1"`},
-		{"an unknown field", func(t *testing.T, dir string) {
+		}, want: `schema is "culprit.plan/v1"`},
+		{name: "an unknown field", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { m["withheld"] = true })
-		}, `unknown field "withheld"`},
-		{"a manifest in another form", func(t *testing.T, dir string) {
+		}, want: `unknown field "withheld"`},
+		{name: "a manifest in another form", attack: func(t *testing.T, dir string) {
 			write(t, dir, manifestFile, append([]byte(" "), read(t, dir, manifestFile)...))
-		}, "canonical"},
-		{"a second manifest behind the first", func(t *testing.T, dir string) {
+		}, want: "canonical"},
+		{name: "a second manifest behind the first", attack: func(t *testing.T, dir string) {
 			m := read(t, dir, manifestFile)
 			write(t, dir, manifestFile, append(m, m...))
-		}, "after top-level value"},
-		{"a path out of the bundle", func(t *testing.T, dir string) {
+		}, want: "after top-level value"},
+		{name: "a path out of the bundle", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { firstFile(m)["path"] = "../../etc/passwd" })
-		}, "leaves the bundle"},
-		{"an absolute path", func(t *testing.T, dir string) {
+		}, want: "leaves the bundle"},
+		{name: "an absolute path", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { firstFile(m)["path"] = "/etc/passwd" })
-		}, "leaves the bundle"},
-		{"a path of Windows", func(t *testing.T, dir string) {
+		}, want: "leaves the bundle"},
+		{name: "a path of Windows", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { firstFile(m)["path"] = `..\x` })
-		}, "leaves the bundle"},
-		{"a file that is listed twice", func(t *testing.T, dir string) {
+		}, want: "leaves the bundle"},
+		{name: "a file that is listed twice", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { m["files"] = append(m["files"].([]any), m["files"].([]any)[0]) })
-		}, "listed twice"},
-		{"a size that fills the memory", func(t *testing.T, dir string) {
+		}, want: "listed twice"},
+		{name: "a size that fills the memory", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { firstFile(m)["size"] = 1 << 50 })
-		}, "the limit is"},
-		{"an unknown status", func(t *testing.T, dir string) {
+		}, want: "the limit is"},
+		{name: "an unknown status", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { m["status"] = "perfect" })
-		}, `status "perfect"`},
-		{"the manifest of another case", func(t *testing.T, dir string) {
+		}, want: `status "perfect"`},
+		{name: "the manifest of another case", attack: func(t *testing.T, dir string) {
 			rewriteManifest(t, dir, func(m map[string]any) { m["case_id"] = "other" })
-		}, `is of case "other"`},
-		{"a verdict that was edited", func(t *testing.T, dir string) {
+		}, want: `is of case "other"`},
+		{name: "a verdict that was edited", attack: func(t *testing.T, dir string) {
 			write(t, dir, evaluationFile, []byte(strings.Replace(string(read(t, dir, evaluationFile)), "fail", "pass", 1)))
-		}, "its sum differs"},
-		{"a file that was made longer", func(t *testing.T, dir string) {
+		}, want: "its sum differs"},
+		{name: "a file that was made longer", attack: func(t *testing.T, dir string) {
 			write(t, dir, featuresFile, append(read(t, dir, featuresFile), ' '))
-		}, "the limit is"},
-		{"a file that is gone", func(t *testing.T, dir string) { remove(t, dir, pinsFile) }, pinsFile},
-		{"an answer that is gone", func(t *testing.T, dir string) { remove(t, dir, firstBlob(t, dir)) }, "no such file"},
-		{"a link to a secret", func(t *testing.T, dir string) {
+		}, want: "the limit is"},
+		{name: "a file that is gone", attack: func(t *testing.T, dir string) { remove(t, dir, pinsFile) }, want: pinsFile},
+		{name: "an answer that is gone", attack: func(t *testing.T, dir string) { remove(t, dir, firstBlob(t, dir)) }, want: "blobs/sha256/"},
+		{name: "a link to a secret", attack: func(t *testing.T, dir string) {
 			secret := filepath.Join(t.TempDir(), "secret")
 			write(t, filepath.Dir(secret), "secret", read(t, dir, evaluationFile))
 			remove(t, dir, evaluationFile)
 			if err := os.Symlink(secret, filepath.Join(dir, evaluationFile)); err != nil {
 				t.Fatal(err)
 			}
-		}, "not a regular file"},
-		{"a folder that is a link to elsewhere", func(t *testing.T, dir string) {
-			elsewhere := filepath.Join(t.TempDir(), "observations")
+		}, want: "not a regular file", folder: true},
+		{name: "a folder that is a link to elsewhere", attack: func(t *testing.T, dir string) {
+			elsewhere := filepath.Join(filepath.Dir(dir), "elsewhere")
 			if err := os.Rename(filepath.Join(dir, "observations"), elsewhere); err != nil {
 				t.Fatal(err)
 			}
 			if err := os.Symlink(elsewhere, filepath.Join(dir, "observations")); err != nil {
 				t.Fatal(err)
 			}
-		}, "escapes"},
-		{"a pipe that never answers", func(t *testing.T, dir string) {
+		}, want: "escapes", folder: true},
+		{name: "a pipe that never answers", attack: func(t *testing.T, dir string) {
 			remove(t, dir, evaluationFile)
 			if err := syscall.Mkfifo(filepath.Join(dir, evaluationFile), 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "not a regular file"},
+		}, want: "not a regular file", folder: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			dir := sealed(t)
+			dir := unpacked(t)
 			tc.attack(t, dir)
-			_, err := Open(dir)
-			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), dir) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("want one line with %q and the path, got %v", tc.want, err)
+			paths := []string{dir}
+			if !tc.folder {
+				paths = append(paths, packFolder(t, dir))
+			}
+			for _, path := range paths {
+				_, err := Open(path)
+				if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+					t.Errorf("want one line with %q and the path, got %v", tc.want, err)
+				}
 			}
 		})
 	}
@@ -170,7 +184,7 @@ func TestReadJournalFindsEveryChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := sealed(t)
+			dir := unpacked(t)
 			data := []byte(strings.Join(attack(lines(t, dir)), ""))
 			write(t, dir, journalFile, data)
 			// The manifest is made to agree, as an attacker would: only the chain and its end are left to tell.
@@ -191,7 +205,7 @@ func TestReadJournalFindsEveryChange(t *testing.T) {
 // A line that a killed process did not finish is no record; everything before it stands.
 func TestTornJournal(t *testing.T) {
 	t.Parallel()
-	data := read(t, sealed(t), journalFile)
+	data := read(t, unpacked(t), journalFile)
 	whole, err := decodeJournal(data)
 	if err != nil {
 		t.Fatal(err)

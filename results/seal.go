@@ -14,7 +14,7 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
-// Seal writes everything, syncs it, and gives the folder its final name: at every moment there is a whole bundle or none.
+// Seal writes everything to one file, syncs it, and gives it its final name: at every moment there is a whole bundle or none.
 // It returns the bundle's path. After an error Abort is still to be called.
 func (w *CaseWriter) Seal(b Bundle) (string, error) {
 	w.mu.Lock()
@@ -23,26 +23,30 @@ func (w *CaseWriter) Seal(b Bundle) (string, error) {
 	if ended {
 		return "", w.fail(errors.New("the work on it has ended"))
 	}
-	if err := w.writeAll(&b); err != nil {
-		return "", w.fail(fmt.Errorf("no bundle was written: %w", err))
+	err := w.writeAll(&b)
+	if err == nil {
+		err = w.publish()
 	}
-	if err := w.publish(); err != nil {
+	if err != nil {
+		err = errors.Join(err, ignoreMissing(w.disk.remove(sealFile)))
 		return "", w.fail(fmt.Errorf("no bundle was written: %w", err))
 	}
 	w.end()
-	err := errors.Join(w.release(), w.syncName())
-	if err != nil {
-		return w.bundleDir(), fmt.Errorf("bundle %q is written, but not known to be durable: %w", w.bundleDir(), err)
+	if err = w.syncName(); err != nil {
+		err = fmt.Errorf("bundle %q is written, but not known to be durable: %w", w.bundlePath(), err)
 	}
-	return w.bundleDir(), nil
+	return w.bundlePath(), errors.Join(err, w.fail(w.clear(err != nil && w.isDurable())))
 }
 
-// writeAll writes every file, the manifest last.
+// sealFile is the bundle before it has its name.
+const sealFile = "bundle.tmp"
+
+// writeAll makes every file, the manifest last, and writes them.
 func (w *CaseWriter) writeAll(b *Bundle) error {
 	if b.Status == "" {
 		b.Status = StatusComplete
 	}
-	s := &sealing{w: w, files: make([]File, 0, len(w.blobs)+16)}
+	s := &sealing{w: w, texts: map[string]string{}}
 	if err := s.inputs(b); err != nil {
 		return err
 	}
@@ -58,19 +62,19 @@ func (w *CaseWriter) writeAll(b *Bundle) error {
 	return s.seal(b)
 }
 
-// publish syncs the work folder and renames it.
+// publish syncs the bundle and renames it.
 func (w *CaseWriter) publish() error {
-	if err := w.exec.save(w.disk, "."); err != nil {
+	if err := w.exec.save(w.disk, sealFile); err != nil {
 		return err
 	}
 	if err := w.disk.at(stepRename, w.bundle()); err != nil {
 		return err
 	}
-	// A rename would replace an empty folder without a word.
+	// A rename would replace a file without a word.
 	if _, err := w.exec.root.Lstat(w.bundle()); err == nil {
 		return fmt.Errorf("bundle %q: %w", w.bundle(), os.ErrExist)
 	}
-	return w.exec.root.Rename(w.work(), w.bundle())
+	return w.exec.root.Rename(path.Join(w.work(), sealFile), w.bundle())
 }
 
 // syncName makes the bundle's name durable.
@@ -84,30 +88,40 @@ func (w *CaseWriter) syncName() error {
 // sealing collects the files of one bundle.
 type sealing struct {
 	w       *CaseWriter
-	files   []File
+	files   []sealedFile
+	texts   map[string]string // by reference
 	digests Digests
 }
 
-func (s *sealing) write(name, class, mediaType string, data []byte) error {
+// sealedFile is a file and its bytes. Those of a blob are read when they are written.
+type sealedFile struct {
+	File
+	data []byte
+	ref  string
+}
+
+func (s *sealing) add(name, class, mediaType string, data []byte) error {
 	if int64(len(data)) > maxFile {
 		return fmt.Errorf("file %q of %d bytes is over the limit of %d", name, len(data), maxFile)
 	}
 	sum := sha256.Sum256(data)
-	s.files = append(s.files, File{Class: class, MediaType: mediaType, Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))})
-	return s.w.disk.write(name, data)
+	s.files = append(s.files, sealedFile{
+		File: File{Class: class, MediaType: mediaType, Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))}, data: data,
+	})
+	return nil
 }
 
-// canonical writes v as RFC 8785 bytes and returns their digest.
+// canonical adds v as RFC 8785 bytes and returns their digest.
 func (s *sealing) canonical(name, class string, v any) (string, error) {
 	data, err := matrix.Canonical(v)
 	if err != nil {
 		return "", fmt.Errorf("file %q: %w", name, err)
 	}
-	return matrix.DigestBytes(data), s.write(name, class, "application/json", data)
+	return matrix.DigestBytes(data), s.add(name, class, "application/json", data)
 }
 
 func (s *sealing) inputs(b *Bundle) (err error) {
-	if err := s.write(caseSourceFile, ClassInput, "application/yaml", b.CaseSource); err != nil {
+	if err := s.add(caseSourceFile, ClassInput, "application/yaml", b.CaseSource); err != nil {
 		return err
 	}
 	if s.digests.Case, err = s.canonical(caseFile, ClassInput, &b.Case); err != nil {
@@ -123,7 +137,7 @@ func (s *sealing) inputs(b *Bundle) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := s.write(experimentFile, ClassInput, "application/json", experiment); err != nil {
+	if err := s.add(experimentFile, ClassInput, "application/json", experiment); err != nil {
 		return err
 	}
 	b.Pins.Schema = PinsSchema
@@ -136,10 +150,8 @@ func (s *sealing) observed(b *Bundle) (err error) {
 		if t.Withheld() {
 			return fmt.Errorf("text %q is not at hand", t.Ref)
 		}
-		if s.w.isText(t.Ref) {
-			return nil
-		}
-		return s.w.store(t.Ref, []byte(t.Value), blob{size: int64(len(t.Value)), text: true})
+		s.texts[t.Ref] = t.Value
+		return nil
 	})
 	if err != nil {
 		return err
@@ -149,7 +161,7 @@ func (s *sealing) observed(b *Bundle) (err error) {
 		if err != nil {
 			return fmt.Errorf("file %q: %w", rewritingFile, err)
 		}
-		if err := s.write(rewritingFile, ClassObserved, "application/json", data); err != nil {
+		if err := s.add(rewritingFile, ClassObserved, "application/json", data); err != nil {
 			return err
 		}
 	}
@@ -168,7 +180,7 @@ func (s *sealing) observed(b *Bundle) (err error) {
 	if err != nil {
 		return fmt.Errorf("file %q: %w", storeFile, err)
 	}
-	if err := s.write(storeFile, ClassObserved, "application/json", store); err != nil {
+	if err := s.add(storeFile, ClassObserved, "application/json", store); err != nil {
 		return err
 	}
 	if b.Environment == (Environment{}) {
@@ -180,27 +192,28 @@ func (s *sealing) observed(b *Bundle) (err error) {
 	if err != nil {
 		return fmt.Errorf("file %q: %w", environmentFile, err)
 	}
-	if err := s.write(environmentFile, ClassObserved, "application/json", environment); err != nil {
+	if err := s.add(environmentFile, ClassObserved, "application/json", environment); err != nil {
 		return err
 	}
 	s.digests.Observation, err = b.Observations.Digest()
 	return err
 }
 
-// lines writes one JSON value a line, in the order of the plan.
+// lines adds one JSON value a line, in the order of the plan.
 func (s *sealing) lines(name string, n int, value func(int) any) error {
 	var b bytes.Buffer
+	encoder := plainEncoder(&b)
 	for i := range n {
-		line, err := plainJSON(value(i))
-		if err != nil {
+		from := b.Len()
+		if err := encoder.Encode(value(i)); err != nil {
 			return fmt.Errorf("file %q, record %d: %w", name, i+1, err)
 		}
-		if len(line) > maxLine {
-			return fmt.Errorf("file %q: record %d of %d bytes is over the limit of %d", name, i+1, len(line), maxLine)
+		if size := b.Len() - from; size > maxLine {
+			return fmt.Errorf("file %q: record %d of %d bytes is over the limit of %d", name, i+1, size, maxLine)
 		}
-		b.Write(line)
+		b.Grow((n - i - 1) * b.Len() / (i + 1)) // records are much alike
 	}
-	return s.write(name, ClassObserved, "application/jsonl", b.Bytes())
+	return s.add(name, ClassObserved, "application/jsonl", b.Bytes())
 }
 
 func (s *sealing) derived(b *Bundle) (err error) {
@@ -217,27 +230,50 @@ func (s *sealing) derived(b *Bundle) (err error) {
 	return err
 }
 
-// seal lists the blobs and the journal, and writes the sums and then the manifest.
+// addBlobs adds the texts, and of the requests and responses those that are none.
+func (s *sealing) addBlobs() error {
+	add := func(ref, mediaType string, size int64) {
+		s.files = append(s.files, sealedFile{
+			File: File{Class: ClassObserved, MediaType: mediaType, Path: blobPath(ref), SHA256: strings.TrimPrefix(ref, "sha256:"), Size: size}, ref: ref,
+		})
+	}
+	for ref, text := range s.texts {
+		if int64(len(text)) > maxFile {
+			return fmt.Errorf("text %q of %d bytes is over the limit of %d", ref, len(text), maxFile)
+		}
+		add(ref, "text/plain", int64(len(text)))
+	}
+	s.w.blobs.mu.Lock()
+	defer s.w.blobs.mu.Unlock()
+	for ref, blob := range s.w.blobs.blobs {
+		if _, ok := s.texts[ref]; !ok {
+			add(ref, "application/octet-stream", blob.size)
+		}
+	}
+	return nil
+}
+
+// seal adds the blobs, the journal, the manifest and the sums, and writes all of them.
 func (s *sealing) seal(b *Bundle) error {
 	w := s.w
-	w.mu.Lock()
-	for ref, stored := range w.blobs {
-		mediaType := "application/octet-stream"
-		if stored.text {
-			mediaType = "text/plain"
-		}
-		s.files = append(s.files, File{Class: ClassObserved, MediaType: mediaType, Path: blobPath(ref), SHA256: strings.TrimPrefix(ref, "sha256:"), Size: stored.size})
+	if err := s.addBlobs(); err != nil {
+		return err
 	}
-	w.mu.Unlock()
-	s.files = append(s.files, File{Class: ClassObserved, MediaType: "application/jsonl", Path: journalFile, SHA256: w.journal.sum(), Size: w.journal.size})
-	slices.SortFunc(s.files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	journal, err := w.journal.read()
+	if err != nil {
+		return err
+	}
+	if err := s.add(journalFile, ClassObserved, "application/jsonl", journal); err != nil {
+		return err
+	}
+	files := s.sorted()
 	tool := b.Manifest.Tool
 	if tool == (Tool{}) {
 		tool = BuildTool()
 	}
 	m := Manifest{
 		Schema: ManifestSchema, CaseID: b.Case.ID, CaseDigest: s.digests.Case, ExecID: w.exec.id, Created: w.stamp(),
-		Status: b.Status, Digests: s.digests, Files: s.files, Tool: tool,
+		Status: b.Status, Digests: s.digests, Files: files, Tool: tool,
 		Evaluator: Evaluator{Name: "culprit-eval", Version: tool.Version, Ruleset: b.Evaluation.Ruleset},
 		Journal:   JournalHead{Head: w.journal.head, Records: w.journal.seq},
 	}
@@ -248,14 +284,66 @@ func (s *sealing) seal(b *Bundle) error {
 	if err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}
-	if err := w.disk.write(sumsFile, sums(m.Files, manifest)); err != nil {
-		return err
-	}
-	if err := w.disk.remove(lockFile); err != nil {
-		return err
-	}
-	return w.disk.write(manifestFile, manifest)
+	s.files = append(s.files, sealedFile{File: File{Path: sumsFile}, data: sums(files, manifest)}, sealedFile{File: File{Path: manifestFile}, data: manifest})
+	s.sorted()
+	return s.write()
 }
+
+// sorted sorts the files by path, and returns what the manifest says of them.
+func (s *sealing) sorted() []File {
+	slices.SortFunc(s.files, func(a, b sealedFile) int { return strings.Compare(a.Path, b.Path) })
+	files := make([]File, len(s.files))
+	for i := range s.files {
+		files[i] = s.files[i].File
+	}
+	return files
+}
+
+// write makes the file of the bundle.
+func (s *sealing) write() error {
+	d := s.w.disk
+	f, err := d.create(sealFile)
+	if err != nil {
+		return err
+	}
+	z := newArchiveWriter(writerFunc(func(data []byte) (int, error) {
+		if err := d.fill(f, sealFile, data); err != nil {
+			return 0, err
+		}
+		return len(data), nil
+	}))
+	var buffer []byte
+	for i := range s.files {
+		file := &s.files[i]
+		data := file.data
+		if text, ok := s.texts[file.ref]; ok {
+			buffer = append(buffer[:0], text...)
+			data = buffer
+		} else if file.ref != "" {
+			if buffer, err = s.w.blobs.read(file.ref, buffer); err != nil {
+				break
+			}
+			data = buffer
+		}
+		if err = z.add(file.Path, data); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = z.finish()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return err
+	}
+	return d.at(stepDone, sealFile)
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (w writerFunc) Write(data []byte) (int, error) { return w(data) }
 
 // sums lists every file as sha256sum -c reads it, the manifest among them.
 func sums(files []File, manifest []byte) []byte {

@@ -27,12 +27,12 @@ func TestSealAndOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if path != filepath.Join(e.Dir(), "long-haul.bundle") {
+	if path != filepath.Join(e.Dir(), "long-haul.bundle.zip") {
 		t.Errorf("path %q", path)
 	}
 	got := checkBundle(t, path)
 	got.Experiment.Backends.Store.Settings = nil // {} and absent settings are the same
-	want.Dir, want.Manifest, want.Status, want.Environment = path, got.Manifest, StatusComplete, got.Environment
+	want.Path, want.Manifest, want.Status, want.Environment = path, got.Manifest, StatusComplete, got.Environment
 	want.Pins.Schema = PinsSchema
 	if diff := cmp.Diff(want, *got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -52,7 +52,7 @@ func TestSealAndOpen(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o700 {
+	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the bundle is open to others: %v, %v", info.Mode(), err)
 	}
 }
@@ -80,6 +80,7 @@ func TestDerivedFilesDependOnObservationsAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	left, right := checkBundle(t, a), checkBundle(t, b)
+	a, b = unpack(t, a), unpack(t, b)
 	if left.Manifest.Digests != right.Manifest.Digests {
 		t.Errorf("digests differ: %+v, %+v", left.Manifest.Digests, right.Manifest.Digests)
 	}
@@ -169,7 +170,7 @@ func TestOneWriterForACase(t *testing.T) {
 	if err := w.Abort(); err != nil {
 		t.Errorf("abort after seal: %v", err)
 	}
-	checkBundle(t, filepath.Join(e.Dir(), "mine.bundle"))
+	checkBundle(t, filepath.Join(e.Dir(), "mine.bundle.zip"))
 }
 
 // FORMAT.md, 4 and 5: work with a call that cannot be repeated for nothing is kept, and nobody takes it over.
@@ -225,7 +226,7 @@ func TestLongResponseIsCutAndSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := j.Records[1]
-	if r.Type != RecordFailure || !r.ResponseCut || r.ResponseSize != MaxResponse+1 || len(read(t, path, blobPath(r.Response))) != KeptOfResponse {
+	if r.Type != RecordFailure || !r.ResponseCut || r.ResponseSize != MaxResponse+1 || len(read(t, unpack(t, path), blobPath(r.Response))) != KeptOfResponse {
 		t.Errorf("record %+v", r)
 	}
 	checkBundle(t, path)

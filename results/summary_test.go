@@ -135,18 +135,23 @@ func TestCopiedBundle(t *testing.T) {
 		{"a case of a name that is no path", caseName("Hotel/x"), "Hotel/x", first.ID(), `of case "taxi"`},
 		{"another execution", "taxi", "taxi", second.ID(), fmt.Sprintf("of execution %q", first.ID())},
 	} {
-		to := filepath.Join(out, string(tc.in), tc.to+bundleSuffix)
-		if err := os.CopyFS(to, os.DirFS(taxi)); err != nil {
-			t.Fatal(err)
-		}
-		if dir, err := FindCase(out, tc.asked, tc.in); err == nil || dir != "" || !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%s: got %q, %v", tc.name, dir, err)
-		}
-		if _, err := ReadSummary(out, tc.in); err == nil || !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%s, summary: %v", tc.name, err)
-		}
-		if err := os.RemoveAll(to); err != nil {
-			t.Fatal(err)
+		to := filepath.Join(out, string(tc.in), tc.to)
+		for path, copies := range map[string]func(to string) error{
+			to + archiveSuffix: func(to string) error { return os.WriteFile(to, readAll(t, taxi), 0o600) },
+			to + folderSuffix:  func(to string) error { return os.CopyFS(to, os.DirFS(unpack(t, taxi))) },
+		} {
+			if err := copies(path); err != nil {
+				t.Fatal(err)
+			}
+			if dir, err := FindCase(out, tc.asked, tc.in); err == nil || dir != "" || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%s: got %q, %v", tc.name, dir, err)
+			}
+			if _, err := ReadSummary(out, tc.in); err == nil || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("%s, summary: %v", tc.name, err)
+			}
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if dir, err := FindCase(out, "taxi", ""); dir != taxi || err != nil {
@@ -155,6 +160,40 @@ func TestCopiedBundle(t *testing.T) {
 	if s, err := ReadSummary(out, first.ID()); err != nil || len(s.Cases) != 1 {
 		t.Errorf("the summary of what is left: %v, %v", s, err)
 	}
+}
+
+// A bundle that was unpacked is found like one that was not, and beside it the one that was not is the one that is read.
+func TestUnpackedBundle(t *testing.T) {
+	t.Parallel()
+	e := newTestExecution(t, t.TempDir())
+	sealed, err := writeCase(e, testBundle(t, "taxi", 1), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := writeCase(e, testBundle(t, "taxi.bundle", 1), false); err != nil {
+		t.Fatal(err)
+	}
+	folder := strings.TrimSuffix(sealed, ".zip")
+	if err := os.CopyFS(folder, os.DirFS(unpack(t, sealed))); err != nil {
+		t.Fatal(err)
+	}
+	check := func(want string) {
+		t.Helper()
+		if path, err := FindCase(e.out, "taxi", ""); path != want || err != nil {
+			t.Errorf("found %q, %v", path, err)
+		}
+		if paths, err := Bundles(e.out, e.ID()); err != nil || len(paths) != 2 || paths[0] != want {
+			t.Errorf("bundles %q, %v", paths, err)
+		}
+		if s, err := ReadSummary(e.out, e.ID()); err != nil || len(s.Cases) != 2 || s.Cases[0].Bundle != want {
+			t.Errorf("summary %+v, %v", s, err)
+		}
+	}
+	check(sealed)
+	if err := os.Remove(sealed); err != nil {
+		t.Fatal(err)
+	}
+	check(folder)
 }
 
 // How a run is carried out is no part of what is run.
@@ -235,7 +274,7 @@ func TestSummarise(t *testing.T) {
 	b.Evaluation.Retrieval.Metrics = []verdict.Metric{{Name: "recall@2", Value: "0.333333"}, {Name: "rr", Value: "0.500000"}, {Name: "ndcg@10", Value: "NaN"}}
 	b.Evaluation.Cells = []verdict.CellResult{{Cell: "A", Planned: 7, Scored: 3, Pass: 1, Unscored: 1, Failed: 1, NotRun: 2, Wilson95: []string{"0.06", "0.79"}}}
 	b.Evaluation.Checks = []verdict.Check{{Name: "corpus_hit", Result: matrix.Yes}}
-	s := Summarise(b.Evaluation, &b.Experiment, &b.Observations, "x.bundle")
+	s := Summarise(b.Evaluation, &b.Experiment, &b.Observations, "x.bundle.zip")
 	if s.Totals.Calls != 1+3+2+1 || s.Totals.Reused != 1 || *s.Totals.TokensIn != 15 || s.Totals.TokensOut != nil {
 		t.Errorf("totals %+v", s.Totals)
 	}
@@ -259,7 +298,7 @@ func TestTotalsOfJudgements(t *testing.T) {
 	judged := func(adapter string) *matrix.Experiment {
 		return &matrix.Experiment{Backends: matrix.Backends{Judge: &matrix.Backend{Adapter: adapter}}, Judge: &matrix.Judge{Claims: true}}
 	}
-	c := Summarise(verdict.Evaluation{Case: "a", Judged: &verdict.Judged{Judgements: 4}}, judged("embedded"), &o, "x.bundle")
+	c := Summarise(verdict.Evaluation{Case: "a", Judged: &verdict.Judged{Judgements: 4}}, judged("embedded"), &o, "x.bundle.zip")
 	if c.Totals.Judgements != 3 || c.Totals.Calls != 3 || *c.Totals.TokensIn != 10 || *c.Totals.TokensOut != 3 || c.Judged == nil {
 		t.Errorf("totals %+v, judged %v", c.Totals, c.Judged)
 	}
@@ -268,7 +307,7 @@ func TestTotalsOfJudgements(t *testing.T) {
 		if local {
 			e = judged("embedded")
 		}
-		s := Summary{Cases: []CaseSummary{Summarise(verdict.Evaluation{Case: "a"}, e, &o, "x.bundle")}}
+		s := Summary{Cases: []CaseSummary{Summarise(verdict.Evaluation{Case: "a"}, e, &o, "x.bundle.zip")}}
 		s.Total()
 		if want := map[bool]int{true: 0, false: 3}[local]; s.Totals.Paid != want || (s.Totals.CostMicro == nil) == local {
 			t.Errorf("judge local %t: want %d paid, got %+v", local, want, s.Totals)
@@ -362,7 +401,7 @@ func TestSummaryJSON(t *testing.T) {
 	b := testBundle(t, "long-haul", 3)
 	s := NewSummary("20261129T200000Z-k3f9qa", &b.Experiment)
 	s.Setup.Local = true
-	s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, "out/long-haul.bundle"))
+	s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, "out/long-haul.bundle.zip"))
 	s.WallMS = 212
 	s.Total()
 	got, err := json.MarshalIndent(s, "", " ")

@@ -11,7 +11,7 @@ import (
 // syncers is how many files are synced at once: a journalling file system makes one commit of them.
 const syncers = 16
 
-// syncEach syncs every file and folder that was written and not synced.
+// syncEach syncs every file that was written and not synced, and the folder.
 func (d *disk) syncEach() error {
 	names := d.pending()
 	errs := make([]error, len(names))
@@ -28,13 +28,16 @@ func (d *disk) syncEach() error {
 	return errors.Join(errs...)
 }
 
-// pending takes the list of what was not synced, files before folders.
+// pending takes the list of what was not synced, the folder behind its files.
 func (d *disk) pending() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	names := slices.Concat(slices.Sorted(maps.Keys(d.files)), slices.Sorted(maps.Keys(d.folders)))
+	names := slices.Sorted(maps.Keys(d.files))
+	if d.folder {
+		names = append(names, ".")
+	}
 	clear(d.files)
-	clear(d.folders)
+	d.folder = false
 	return names
 }
 

@@ -40,12 +40,18 @@ func unfinished(out string) (left []string, err error) {
 		for _, name := range cases {
 			if free, err := unlocked(root, path.Join(id, name)); err != nil {
 				return nil, err
-			} else if free {
+			} else if free && !isSealed(out, id, name) {
 				left = append(left, filepath.Join(out, workFolder, id, name))
 			}
 		}
 	}
 	return left, nil
+}
+
+// isSealed reports whether a case has its bundle: its process was killed before it had cleared up.
+func isSealed(out, id, name string) bool {
+	_, err := os.Lstat(filepath.Join(out, id, name+archiveSuffix))
+	return err == nil
 }
 
 // readFolder lists the folders in a folder, sorted. One that a live run has just removed holds none.

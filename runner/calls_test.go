@@ -205,7 +205,7 @@ func TestWordIsHeld(t *testing.T) {
 	if kept := len(b.Observations.Trials) - notRun(b); kept != len(asked.prompts) {
 		t.Errorf("%d answers were given, %d are kept", len(asked.prompts), kept)
 	}
-	journal, err := results.ReadJournal(b.Dir)
+	journal, err := results.ReadJournal(b.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestJournalTellsEveryTry(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(fees, "spots: [forty crowns]", "spots: [forty crowns], provider: [{error: transient, times: 2, retry_after: 1ms}]", 1) + "\nlimits: {concurrency: 1}\n"
 	b := run(t, written(t, text))["c"]
-	journal, err := results.ReadJournal(b.Dir)
+	journal, err := results.ReadJournal(b.Path)
 	if err != nil {
 		t.Fatal(err)
 	}

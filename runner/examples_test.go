@@ -289,7 +289,7 @@ func reopen(t *testing.T, s *results.Summary) map[string]bundleBytes {
 			t.Errorf("%s: judged again from the bundle alone it is %q, and was %q", dir, again, label(&s.Cases[i]))
 		}
 		read := func(name string) string {
-			data, err := os.ReadFile(filepath.Join(dir, name))
+			data, err := results.ReadFile(dir, name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -311,7 +311,7 @@ func evaluateAgain(t *testing.T, b *results.Bundle) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := results.Summarise(evaluation, &b.Experiment, &b.Observations, b.Dir)
+	again := results.Summarise(evaluation, &b.Experiment, &b.Observations, b.Path)
 	return label(&again)
 }
 

@@ -75,7 +75,7 @@ func faultyRun(t *testing.T, registry *adapters.Registry, more ...string) (*resu
 func journalled(t *testing.T, bundles []*results.Bundle) (generations int) {
 	t.Helper()
 	for _, b := range bundles {
-		journal, err := results.ReadJournal(b.Dir)
+		journal, err := results.ReadJournal(b.Path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -248,7 +248,7 @@ func TestJudgeIsAskedOnce(t *testing.T) {
 	if own != len(j.asked) || copies == 0 {
 		t.Errorf("%d calls, %d judgements of their own, %d copies", len(j.asked), own, copies)
 	}
-	journal, err := results.ReadJournal(b.Dir)
+	journal, err := results.ReadJournal(b.Path)
 	if err != nil {
 		t.Fatal(err)
 	}

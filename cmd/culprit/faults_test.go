@@ -280,7 +280,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Mkdir(full, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", full, "tmpfs", 0, "size=512k"); err != nil {
+	if err := syscall.Mount("tmpfs", full, "tmpfs", 0, "size=256k"); err != nil {
 		t.Skipf("a small disk cannot be mounted here (%v); the writers are held to it by failing ones in package results", err)
 	}
 	defer func() {

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/culprit-rag/culprit/results"
 )
 
 const travelPolicy = "../../experiments/examples/travel-policy"
@@ -79,10 +81,10 @@ func TestRunRecord(t *testing.T) {
 				t.Errorf("%s: check %s says %q", c.ID, name, answer)
 			}
 		}
-		if want := filepath.Join(folder, got.Execution, c.ID+".bundle"); c.Bundle != want {
+		if want := filepath.Join(folder, got.Execution, c.ID+".bundle.zip"); c.Bundle != want {
 			t.Errorf("%s: want bundle %q, got %q", c.ID, want, c.Bundle)
 		}
-		if _, err := os.Stat(filepath.Join(c.Bundle, "manifest.json")); err != nil {
+		if _, err := results.Open(c.Bundle); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"errors"
@@ -64,7 +65,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("EXAMPLES", examples)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "exec-shell": shell},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "exec-shell": shell, "unpack": unpack},
 	})
 }
 
@@ -95,6 +96,21 @@ func shell(ts *testscript.TestScript, neg bool, args []string) {
 	if neg == (err == nil) {
 		ts.Fatalf("sh: %v", err)
 	}
+}
+
+// unpack unpacks the one sealed bundle that a pattern names into a folder.
+func unpack(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: unpack pattern folder")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s names %q", args[0], found)
+	}
+	z, err := zip.OpenReader(found[0])
+	ts.Check(err)
+	ts.Check(errors.Join(os.CopyFS(ts.MkAbs(args[1]), z), z.Close()))
 }
 
 // steadied runs the program on buffers and replaces what differs from run to run.

@@ -24,8 +24,8 @@ func (x *explained) decisions() {
 	x.bullets("not production", e.NotProduction)
 	x.checks()
 	x.bullets("findings", e.Findings)
-	if x.Dir != "" {
-		x.unwrapped("bundle", Safe(x.Dir))
+	if x.Path != "" {
+		x.unwrapped("bundle", Safe(x.Path))
 	}
 }
 

@@ -94,7 +94,7 @@ func longHaul() *results.Bundle {
 	}
 	a := trial("A", economy+" [c01]", matrix.Packed{Position: 1, ID: "c01", Units: 15, Text: matrix.NewText(economy)}, matrix.Packed{Position: 2, ID: "c02", Units: 11, Text: r.Candidates[1].Text})
 	return &results.Bundle{
-		Dir: "culprit-results/20261129T200000Z-k3f9qa/long-haul-cabin.bundle", Case: c, Experiment: e, Status: results.StatusComplete,
+		Path: "culprit-results/20261129T200000Z-k3f9qa/long-haul-cabin.bundle.zip", Case: c, Experiment: e, Status: results.StatusComplete,
 		Observations: matrix.Observations{
 			Store:      matrix.StoreFacts{Scan: matrix.ScanFacts{Scanned: 14, Counted: 14, Complete: true}},
 			Retrievals: []matrix.Retrieval{r},
@@ -158,7 +158,7 @@ const hostile = "::error file=a::\x1b[2J\x1b]52;c;aGk=\a<img src=x onerror=alert
 // hostileBundle has that text everywhere where text can be.
 func hostileBundle() *results.Bundle {
 	b := longHaul()
-	b.Dir = hostile
+	b.Path = hostile
 	b.Case.ID, b.Case.Query = hostile, hostile
 	b.Case.As = matrix.Principal{hostile: {hostile}}
 	r := &b.Observations.Retrievals[0]
