@@ -254,11 +254,11 @@ type CachedAnswer struct {
 
 // Runs says how often and with which perturbations the matrix is run.
 type Runs struct {
-	Repeats       Repeats  `json:"repeats"`       // generations of A, B and each D; a deterministic generator needs one
-	MaxRepeats    int      `json:"max_repeats"`   // the most of them where Repeats is Auto
-	Alpha         Decimal  `json:"alpha"`         // the most that a wrong attribution of one case may happen, 0 to 1
-	Repairs       bool     `json:"repairs"`       // run the ladder, and the repair of what is found
-	Perturbations []string `json:"perturbations"` // variants of D, see Perturbations
+	Repeats       Repeats  `json:"repeats"`         // generations of A, B and each D; a deterministic generator needs one
+	MaxRepeats    int      `json:"max_repeats"`     // the most of them where Repeats is Auto
+	Alpha         Decimal  `json:"alpha,omitempty"` // the most that a wrong attribution of one case may happen, 0 to 1
+	Repairs       bool     `json:"repairs"`         // run the ladder, and the repair of what is found
+	Perturbations []string `json:"perturbations"`   // variants of D, see Perturbations
 }
 
 // ErrorRate is Alpha, or 0.05 where none is set.
