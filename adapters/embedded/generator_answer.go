@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -99,11 +101,15 @@ func sentenceWith(text, spot string) string {
 	return text
 }
 
+// cite is what the generator makes of a text that it quotes.
 func (g *generator) cite(text, id string) string {
+	for _, read := range slices.Sorted(maps.Keys(g.set.Misreads)) {
+		text = strings.ReplaceAll(text, read, g.set.Misreads[read])
+	}
 	if !g.set.Cites {
 		return text
 	}
-	return text + " [" + id + "]"
+	return text + " [" + cmp.Or(g.set.CitesAs, id) + "]"
 }
 
 // candidate is a block that shares enough words with the question.

@@ -11,29 +11,31 @@ import (
 
 // generatorSettings are described in generator.schema.json.
 type generatorSettings struct {
-	Model          string         `json:"model"`
-	Anchored       bool           `json:"anchored"`
-	Prefers        string         `json:"prefers"`
-	Reads          string         `json:"reads"`
-	Paragraphs     bool           `json:"paragraphs"`
-	Quotes         string         `json:"quotes"`
-	MinOverlap     int            `json:"min_overlap"`
-	Spots          []string       `json:"spots"`
-	SpotsAll       bool           `json:"spots_all"`
-	Unable         string         `json:"unable"`
-	Invents        string         `json:"invents"`
-	Memory         string         `json:"memory"`
-	IgnoresContext bool           `json:"ignores_context"`
-	Obeys          bool           `json:"obeys"`
-	Fixed          *string        `json:"fixed"`
-	Rewrites       *rewrites      `json:"rewrites"`
-	Cites          bool           `json:"cites"`
-	Refusal        string         `json:"refusal"`
-	Flip           *flip          `json:"flip"`
-	Deterministic  *bool          `json:"deterministic"`
-	ContextTokens  int            `json:"context_tokens"`
-	DropsRole      string         `json:"drops_role"`
-	Provider       []providerRule `json:"provider"`
+	Model          string            `json:"model"`
+	Anchored       bool              `json:"anchored"`
+	Prefers        string            `json:"prefers"`
+	Reads          string            `json:"reads"`
+	Paragraphs     bool              `json:"paragraphs"`
+	Quotes         string            `json:"quotes"`
+	MinOverlap     int               `json:"min_overlap"`
+	Spots          []string          `json:"spots"`
+	SpotsAll       bool              `json:"spots_all"`
+	Unable         string            `json:"unable"`
+	Invents        string            `json:"invents"`
+	Memory         string            `json:"memory"`
+	IgnoresContext bool              `json:"ignores_context"`
+	Obeys          bool              `json:"obeys"`
+	Fixed          *string           `json:"fixed"`
+	Rewrites       *rewrites         `json:"rewrites"`
+	Cites          bool              `json:"cites"`
+	CitesAs        string            `json:"cites_as"`
+	Misreads       map[string]string `json:"misreads"`
+	Refusal        string            `json:"refusal"`
+	Flip           *flip             `json:"flip"`
+	Deterministic  *bool             `json:"deterministic"`
+	ContextTokens  int               `json:"context_tokens"`
+	DropsRole      string            `json:"drops_role"`
+	Provider       []providerRule    `json:"provider"`
 }
 
 // flip replaces a share of the answers.

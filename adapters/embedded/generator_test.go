@@ -95,6 +95,8 @@ func TestGeneratorSwitches(t *testing.T) {
 		{"fixed", `{"fixed": "The Nile."}`, cabins, cabinQuestion, "The Nile."},
 		{"fixed and empty", `{"fixed": ""}`, cabins, cabinQuestion, ""},
 		{"without citations", `{"cites": false}`, cabins, cabinQuestion, "Business class is allowed on flights over six hours."},
+		{"a made-up source", `{"cites_as": "annex-9"}`, cabins, cabinQuestion, "Business class is allowed on flights over six hours. [annex-9]"},
+		{"a number is mixed up", `{"misreads": {"six": "nine"}, "cites": false}`, cabins, cabinQuestion, "Business class is allowed on flights over nine hours."},
 		{"flip always to refuse", `{"flip": {"rate": 1}}`, cabins, cabinQuestion, "I don't know."},
 		{"flip always to wrong", `{"flip": {"rate": 1, "to": "wrong"}}`, cabins, cabinQuestion, "The answer is 42."},
 		{"flip never", `{"flip": {"rate": 0, "to": "wrong"}}`, cabins, cabinQuestion, "Business class is allowed on flights over six hours. [c01]"},

@@ -386,7 +386,8 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	}
 	if bare := FoldText(StripCitations(said.Text)).String(); bare != "" && !check.Refused {
 		out.Copied = strings.Contains(folded.String(), strings.TrimRight(bare, " .!?"))
-		out.Grounded = out.Copied || mostlyIn(distinctWords(bare), promptWords)
+		answer := distinctWords(bare)
+		out.Grounded = out.Copied || mostlyIn(answer, promptWords) && !foreignFigure(answer, promptWords)
 	}
 	return out
 }

@@ -167,3 +167,12 @@ func mostlyIn(words, sorted []string) bool {
 	}
 	return 4*found >= nearDuplicate*len(words)
 }
+
+// foreignFigure reports whether one of the words is a number that is not among the sorted ones. One digit may number a list, or be
+// written as a word elsewhere.
+func foreignFigure(words, sorted []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		_, known := slices.BinarySearch(sorted, w)
+		return !known && len(w) > 1 && strings.Trim(w, "0123456789") == ""
+	})
+}

@@ -102,7 +102,7 @@ type TrialFeatures struct {
 	Citations  []string      `json:"citations,omitempty"`
 	Fabricated []string      `json:"fabricated,omitempty"` // cited, and not in the context
 	Copied     bool          `json:"copied,omitempty"`     // the answer, citations aside, stands verbatim in the prompt
-	Grounded   bool          `json:"grounded,omitempty"`   // most of the answer's words stand in the prompt
+	Grounded   bool          `json:"grounded,omitempty"`   // most of the answer's words stand in the prompt, and all of its figures
 	// Unsupported are the sentences of the answer that its context does not support, by overlap of words, numbers and dates. It is a hint
 	// for a reader, and no rule reads it.
 	Unsupported []Extent    `json:"unsupported,omitempty"`
