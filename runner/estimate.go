@@ -63,6 +63,7 @@ type Estimate struct {
 const (
 	cellDocuments = "embedding the documents"
 	cellSample    = "comparing stored vectors"
+	cellRepairs   = "repairs"
 	cellRetries   = "further tries"
 )
 
@@ -83,8 +84,12 @@ func EstimateRun(ctx context.Context, l *experiments.Loaded, plans []*matrix.Pla
 			return nil, err
 		}
 	}
-	prompter, mistakes := matrix.NewPrompter(&e.Pipeline)
-	if len(mistakes) > 0 {
+	var mistakes []*matrix.TemplateError
+	if r.prompter, mistakes = matrix.NewPrompter(&e.Pipeline); len(mistakes) > 0 {
+		return nil, fmt.Errorf("template: %w", mistakes[0])
+	}
+	plain := e.Pipeline.WithReferencePrompt()
+	if r.plainPrompter, mistakes = matrix.NewPrompter(&plain); len(mistakes) > 0 {
 		return nil, fmt.Errorf("template: %w", mistakes[0])
 	}
 	if r.embeds() {
@@ -95,8 +100,12 @@ func EstimateRun(ctx context.Context, l *experiments.Loaded, plans []*matrix.Pla
 		r.rewriting(c)
 		r.searches(c, plan)
 		for _, cell := range plan.Cells {
-			r.generations(c, prompter, cell)
+			if cell.Condition != matrix.IfDecides {
+				worst, expected := r.generations(c, cell)
+				r.add(c.ID, string(cell.Cell), worst, expected)
+			}
 		}
+		r.repairs(c, plan)
 		r.judgements(c, plan)
 	}
 	if tries := e.Limits.Retries; tries > 0 && len(r.out.Paid) > 0 {
@@ -115,6 +124,8 @@ type reckoning struct {
 	e     *matrix.Experiment
 	out   *Estimate
 	count counter // nil: nothing is paid, and tokens are not counted
+
+	prompter, plainPrompter *matrix.Prompter
 
 	chunks                int // of the documents; 0: not at hand
 	mean, largest, corpus int64
@@ -293,24 +304,31 @@ func (r *reckoning) reranks(cell matrix.CellID, question *int64, worst, expected
 	if r.e.Pipeline.Rerank == nil || r.e.Backends.Reranker == nil {
 		return
 	}
-	k := r.e.Pipeline.Search.K
-	most, mean := r.tokensOf(k)
-	times := func(n *int64, by int) *int64 {
-		if n == nil {
-			return nil
-		}
-		product := *n * int64(by)
-		return &product
-	}
 	switch cell {
 	case matrix.CellC:
-		searches := adapters.Searches(k)
-		worst.Add(r.need(matrix.RoleReranker, 1, margin(bothOf(most, times(question, k)), 2*k), 0, searches))
-		expected.Add(r.need(matrix.RoleReranker, 1, bothOf(mean, times(question, k)), 0, searches))
+		most, usual := r.rerank(r.e.Pipeline.Search.K, question)
+		worst.Add(most)
+		expected.Add(usual)
 	case matrix.ControlRerank:
 		two, _ := r.tokensOf(2)
 		worst.Add(r.need(matrix.RoleReranker, 3, margin(bothOf(two, times(question, 7)), 8), 0, 3))
 	}
+}
+
+// rerank is what the reranker takes for so many items.
+func (r *reckoning) rerank(items int, question *int64) (worst, expected Need) {
+	most, mean := r.tokensOf(items)
+	questions, searches := times(question, items), adapters.Searches(items)
+	return r.need(matrix.RoleReranker, 1, margin(bothOf(most, questions), 2*items), 0, searches),
+		r.need(matrix.RoleReranker, 1, bothOf(mean, questions), 0, searches)
+}
+
+func times(n *int64, by int) *int64 {
+	if n == nil {
+		return nil
+	}
+	product := *n * int64(by)
+	return &product
 }
 
 func (r *reckoning) counted(texts ...string) *int64 {
@@ -324,15 +342,19 @@ func (r *reckoning) counted(texts ...string) *int64 {
 	return &n
 }
 
-// generations adds a cell that generates. The embedded generator is asked once, as it answers equal requests alike.
-func (r *reckoning) generations(c *matrix.Case, prompter *matrix.Prompter, cell matrix.PlannedCell) {
+// generations is what a cell that generates takes. The embedded generator is asked once, as it answers equal requests alike.
+func (r *reckoning) generations(c *matrix.Case, cell matrix.PlannedCell) (worst, expected Need) {
+	prompter := r.prompter
+	if cell.Cell.ReferencePrompt() {
+		prompter = r.plainPrompter
+	}
 	var texts []string
 	for _, m := range prompter.Messages(c, nil) {
 		texts = append(texts, m.Text)
 	}
-	items, worst, expected := r.context(c, cell)
-	in := margin(bothOf(r.counted(texts...), worst), len(texts)+items)
-	usual := bothOf(r.counted(texts...), expected)
+	items, longest, mean := r.context(c, cell)
+	in := margin(bothOf(r.counted(texts...), longest), len(texts)+items)
+	usual := bothOf(r.counted(texts...), mean)
 	most := int64(r.e.Pipeline.Generate.MaxTokens)
 	of := func(repeats int, each *int64, out int64) Need {
 		var all *int64
@@ -342,12 +364,78 @@ func (r *reckoning) generations(c *matrix.Case, prompter *matrix.Prompter, cell 
 		}
 		return r.need(matrix.RoleGenerator, repeats, all, out*int64(repeats), 0)
 	}
-	likely := cell.Repeats
+	likely := r.e.Runs.Usual(cell)
 	if r.e.Backends.Generator.Free() && r.e.Backends.Pipeline.Free() {
 		likely = 1
 	}
 	answer := max(most/expectedPart, 1)
-	r.add(c.ID, string(cell.Cell), of(cell.Repeats, in, most), of(likely, usual, answer))
+	return of(cell.Repeats, in, most), of(likely, usual, answer)
+}
+
+// withoutSearch are the repairs and rungs that start from production's own context or ranking.
+var withoutSearch = []matrix.CellID{
+	matrix.RungPrompt, matrix.RungPacked, matrix.RepairPrompt, matrix.RepairPastCache, matrix.RepairBudget, matrix.RepairNoDedupe,
+}
+
+// repairs adds the dearest of the repairs and rungs, as many as are run for one case. None is expected: a case that passes asks for none.
+func (r *reckoning) repairs(c *matrix.Case, plan *matrix.Plan) {
+	var all []Need
+	reranks := r.e.Pipeline.Rerank != nil && r.e.Backends.Reranker != nil
+	for _, cell := range plan.Cells {
+		if cell.Condition != matrix.IfDecides {
+			continue
+		}
+		worst, _ := r.generations(c, cell)
+		if !slices.Contains(withoutSearch, cell.Cell) {
+			worst.Add(r.need(matrix.RoleStore, 1, nil, 0, 0)) // texts below the window in which they are recorded
+			if reranks && cell.Cell != matrix.RepairNoRerank && cell.Cell != matrix.RungReranked {
+				k := r.e.Pipeline.Search.K
+				if cell.Cell == matrix.RepairMoreK {
+					k = r.deepest()
+				}
+				again, _ := r.rerank(k, r.counted(c.Question()))
+				worst.Add(again)
+			}
+		}
+		all = append(all, worst)
+	}
+	if len(all) == 0 {
+		return
+	}
+	number := func(n int) *int64 { m := int64(n); return &m }
+	r.add(c.ID, cellRepairs, Need{
+		Calls:     int(*dearest(all, func(n Need) *int64 { return number(n.Calls) })),
+		Paid:      int(*dearest(all, func(n Need) *int64 { return number(n.Paid) })),
+		TokensIn:  dearest(all, func(n Need) *int64 { return n.TokensIn }),
+		TokensOut: dearest(all, func(n Need) *int64 { return n.TokensOut }),
+		CostMicro: dearest(all, func(n Need) *int64 { return n.CostMicro }),
+	}, nothing())
+}
+
+// dearest sums an amount over as many of the repairs as are run, the greatest first; nil where one is not known.
+func dearest(all []Need, amount func(Need) *int64) *int64 {
+	amounts := make([]int64, len(all))
+	for i, n := range all {
+		m := amount(n)
+		if m == nil {
+			return nil
+		}
+		amounts[i] = *m
+	}
+	slices.Sort(amounts)
+	sum := new(int64)
+	for _, m := range amounts[max(0, len(amounts)-matrix.MostRepairs):] {
+		sum = bothOf(sum, &m)
+	}
+	return sum
+}
+
+// deepest is the deepest rank at which gold may be.
+func (r *reckoning) deepest() int {
+	if r.chunks > 0 {
+		return min(r.chunks, r.e.Pipeline.Search.Depth)
+	}
+	return r.e.Pipeline.Search.Depth
 }
 
 // context is how many items a cell's context may hold, and their tokens.
@@ -356,7 +444,7 @@ func (r *reckoning) context(c *matrix.Case, cell matrix.PlannedCell) (items int,
 	if variant == matrix.ClosedBook {
 		return 0, new(int64), new(int64)
 	}
-	if cell.Base == matrix.CellB || cell.Cell == matrix.CellB {
+	if cell.Cell == matrix.CellB || cell.Cell == matrix.RungPrompt || cell.Cell.Run() == matrix.Perturbation && cell.Base == matrix.CellB {
 		items = len(c.Evidence.Required)
 		switch variant {
 		case matrix.DropSpan:
@@ -365,19 +453,18 @@ func (r *reckoning) context(c *matrix.Case, cell matrix.PlannedCell) (items int,
 			items++
 		}
 		worst, expected = r.tokensOf(items)
-		for _, q := range c.Evidence.Required { // gold that is written in the case may be longer than any chunk
-			for _, g := range q.AnyOf {
-				worst = bothOf(worst, r.counted(g.Text))
-			}
-		}
-		return items, worst, expected
+		return items, bothOf(worst, r.goldTexts(c)), expected
 	}
-	items = r.e.Pipeline.Search.K
-	if rerank := r.e.Pipeline.Rerank; rerank != nil {
-		items = rerank.Top
+	p := &r.e.Pipeline
+	items = p.Search.K
+	switch {
+	case p.Rerank != nil && cell.Cell != matrix.RepairNoRerank:
+		items = p.Rerank.Top
+	case cell.Cell == matrix.RepairMoreK:
+		items = r.deepest()
 	}
 	worst, expected = r.tokensOf(items)
-	if budget := r.e.Pipeline.Assemble.Budget; budget.Unit == "tokens" && r.count != nil {
+	if budget := p.Assemble.Budget; budget.Unit == "tokens" && r.count != nil && cell.Cell != matrix.RepairBudget {
 		most := int64(budget.N)
 		if worst == nil || *worst > most {
 			worst = &most
@@ -386,7 +473,23 @@ func (r *reckoning) context(c *matrix.Case, cell matrix.PlannedCell) (items int,
 			expected = &most
 		}
 	}
+	if cell.Cell.Run() == matrix.GoldRun { // a rung
+		n := len(c.Evidence.Required)
+		gold, _ := r.tokensOf(n)
+		items, worst = items+n, bothOf(worst, bothOf(gold, r.goldTexts(c)))
+	}
 	return items, worst, expected
+}
+
+// goldTexts are the tokens of gold that is written in the case, which may be longer than any chunk.
+func (r *reckoning) goldTexts(c *matrix.Case) *int64 {
+	sum := r.counted()
+	for _, q := range c.Evidence.Required {
+		for _, g := range q.AnyOf {
+			sum = bothOf(sum, r.counted(g.Text))
+		}
+	}
+	return sum
 }
 
 // explain says what the numbers rest on.
@@ -399,7 +502,10 @@ func (r *reckoning) explain() {
 		say(&r.out.Assumes, "the %d chunks of the documents have %d tokens on average and %d at the most, by %s", r.chunks, r.mean, r.largest, tokenizerOf(r.e))
 	}
 	say(&r.out.Assumes, "worst case: local counts and half of them again, and 16 tokens for each message or item; answers of max_tokens; each call tried %d times, by limits.retries", 1+r.e.Limits.Retries)
-	say(&r.out.Assumes, "expected: answers of a quarter of max_tokens, every cell that generates is run, and no search has to be probed")
+	say(&r.out.Assumes, "expected: answers of a quarter of max_tokens, every cell that generates is run, no search has to be probed, and no case fails, so that nothing is repaired")
+	if r.e.Runs.Repeats == matrix.Auto {
+		say(&r.out.Assumes, "expected: each cell %d times, which decides one that passes each time; a rate between reliable and failing takes up to runs.max_repeats", min(r.e.Runs.RepeatsToPass(), r.e.Runs.MaxRepeats))
+	}
 	if r.chunks == 0 {
 		say(&r.out.Unknown, "how long the store's chunks are: the experiment names no documents")
 		if r.e.Pipeline.Assemble.Budget.Unit != "tokens" {

@@ -19,10 +19,13 @@ func (r *reckoning) judgements(c *matrix.Case, plan *matrix.Plan) {
 	for i := range plan.Cells {
 		cell := plan.Cells[i]
 		items, most, mean := r.context(c, cell)
+		usual := cell
+		usual.Repeats = r.e.Runs.Usual(cell)
+		likely := usual.Judgements(r.e, c)
 		for kind, n := range cell.Judgements(r.e, c) {
-			r.judgement(c, kind, n, items, judgeReads{answer, most}, judgeReads{&expected, mean})
+			r.judgement(c, kind, n, likely[kind], items, judgeReads{answer, most}, judgeReads{&expected, mean})
 			if kind == matrix.JudgeAnswerRelevancy {
-				r.comparison(c, n)
+				r.comparison(c, n, likely[kind])
 			}
 		}
 	}
@@ -31,8 +34,8 @@ func (r *reckoning) judgements(c *matrix.Case, plan *matrix.Plan) {
 // judgeReads are the tokens of what is put to the judge and not written yet; nil is not known.
 type judgeReads struct{ answer, context *int64 }
 
-// judgement adds so many questions of a kind.
-func (r *reckoning) judgement(c *matrix.Case, kind matrix.JudgementKind, n, items int, worst, expected judgeReads) {
+// judgement adds questions of a kind: n at the most, and so many as are likely.
+func (r *reckoning) judgement(c *matrix.Case, kind matrix.JudgementKind, n, likely, items int, worst, expected judgeReads) {
 	out := int64(r.e.Judge.MaxTokens)
 	form := judgeForms[kind]
 	written := []string{judgeSystem, form.Task, judgeEvasive, judgeBySchema, form.Schema, form.Schema, c.Question()} // the schema in the prompt, or as the form
@@ -60,20 +63,20 @@ func (r *reckoning) judgement(c *matrix.Case, kind matrix.JudgementKind, n, item
 		}
 		return bothOf(bothOf(r.counted(written...), r.fences(texts)), what)
 	}
-	all := func(each *int64, out int64) Need {
+	all := func(n int, each *int64, out int64) Need {
 		if each != nil {
 			sum := *each * int64(n)
 			each = &sum
 		}
 		return r.need(matrix.RoleJudge, n, each, out*int64(n), 0)
 	}
-	r.add(c.ID, cellJudgements, all(margin(reads(worst, texts), texts), out), all(reads(expected, 2+items), max(out/expectedPart, 1)))
+	r.add(c.ID, cellJudgements, all(n, margin(reads(worst, texts), texts), out), all(likely, reads(expected, 2+items), max(out/expectedPart, 1)))
 }
 
-// comparison adds the vectors by which so many judgements compare the judge's questions with the case's own.
-func (r *reckoning) comparison(c *matrix.Case, n int) {
+// comparison adds the vectors by which n judgements at the most compare the judge's questions with the case's own.
+func (r *reckoning) comparison(c *matrix.Case, n, likely int) {
 	questions := int64(r.e.Judge.AnswerRelevancy.Questions)
-	all := func(one *int64, more int64) *int64 {
+	all := func(n int, one *int64, more int64) *int64 {
 		if one == nil {
 			return nil
 		}
@@ -81,8 +84,8 @@ func (r *reckoning) comparison(c *matrix.Case, n int) {
 		return &sum
 	}
 	own, found := r.counted(c.Question()), int64(r.e.Judge.MaxTokens)
-	worst, expected := margin(all(own, found), n*int(1+questions)), all(own, max(found/expectedPart, 1))
-	r.add(c.ID, cellQuestions, r.need(matrix.RoleEmbedder, n, worst, 0, 0), r.need(matrix.RoleEmbedder, n, expected, 0, 0))
+	worst, expected := margin(all(n, own, found), n*int(1+questions)), all(likely, own, max(found/expectedPart, 1))
+	r.add(c.ID, cellQuestions, r.need(matrix.RoleEmbedder, n, worst, 0, 0), r.need(matrix.RoleEmbedder, likely, expected, 0, 0))
 }
 
 // fences are the tokens of the lines between which so many texts stand.

@@ -29,8 +29,13 @@ func (a *app) planCommand() *cobra.Command {
 		Long: `Show what a run would do: the cells of every case, what each changes, how often it is repeated
 and under which condition it is run, and the calls, tokens and money that this takes at the most
 and is expected to take. No call is made, and no store is built: how long the store's chunks are is
-known where the experiment names its documents. What is not known is shown as "?", and why. A
-generator that declares itself deterministic is asked once for each cell.
+known where the experiment names its documents. What is not known is shown as "?", and why.
+
+"3–20" stands for runs.repeats auto: a cell is repeated until it decides, three times at the least
+and runs.max_repeats times at the most. A generator that declares itself deterministic is asked once
+for each cell. Repairs are run for a case that fails alone, and are shown on one line: --json has
+each of them.
+
 The experiment is by default that of the current folder. Of several cases the cells are shown
 once.`,
 		Example: `  culprit plan experiments/examples/travel-policy
@@ -45,6 +50,7 @@ once.`,
 		},
 	}
 	o.flags(c)
+	o.runsFlags(c)
 	a.caseFlag(c, &o.loading)
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.plans/v1)")
 	c.Flags().BoolVar(&o.resolved, "resolved", false, "print the resolved experiment (includes, profile and defaults applied) as JSON")
@@ -75,6 +81,7 @@ type plans struct {
 	Schema      string         `json:"schema"`
 	Name        string         `json:"name"`
 	Generations int            `json:"generations_at_most"`
+	Usual       int            `json:"generations_expected"`
 	Once        int            `json:"generations_if_deterministic"`
 	Searches    int            `json:"searches_at_most"`
 	Judgements  int            `json:"judgements_at_most,omitempty"`
@@ -92,7 +99,16 @@ func expand(ctx context.Context, l *experiments.Loaded) (_ *plans, err error) {
 		}
 		p.Cases = append(p.Cases, c)
 		p.Generations += c.Generations()
-		p.Once += len(c.Cells)
+		single := *c
+		single.Cells = slices.Clone(c.Cells)
+		for i := range single.Cells {
+			p.Usual += l.Experiment.Runs.Usual(single.Cells[i])
+			single.Cells[i].Repeats = 1
+		}
+		if c.Rewrite != nil {
+			p.Usual++
+		}
+		p.Once += single.Generations()
 		p.Searches += len(c.Retrievals)
 		p.Judgements += c.Judgements
 	}
@@ -106,7 +122,7 @@ func expand(ctx context.Context, l *experiments.Loaded) (_ *plans, err error) {
 }
 
 func (a *app) showPlans(e *matrix.Experiment, p *plans) {
-	for _, text := range report.Wrap(fmt.Sprintf("%s · %s · store %s · generator %s · k %d · budget %s · repeats %d", e.Name,
+	for _, text := range report.Wrap(fmt.Sprintf("%s · %s · store %s · generator %s · k %d · budget %s · repeats %s", e.Name,
 		counted(len(p.Cases), "case", "cases"), storeOf(e), generatorOf(e),
 		e.Pipeline.Search.K, e.Pipeline.Assemble.Budget, e.Runs.Repeats), a.width()) {
 		line(a.out, text)
@@ -114,6 +130,9 @@ func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	line(a.out, "")
 	a.showCases(p.Cases)
 	line(a.out, "  total       at most "+counted(p.Generations, "generation", "generations")+" and "+counted(p.Searches, "search", "searches"))
+	if p.Usual < p.Generations {
+		line(a.out, "              "+counted(p.Usual, "generation", "generations")+" expected, where every cell is run and no case fails")
+	}
 	if p.Once < p.Generations {
 		line(a.out, "              "+counted(p.Once, "generation", "generations")+" where the generator declares itself deterministic")
 	}
@@ -155,11 +174,11 @@ func (a *app) showJudge(e *matrix.Experiment, p *plans) {
 
 // planned is one cell or search as it is shown, and how many of the cases have it.
 type planned struct {
-	name    string
-	repeats int
-	about   string
-	expect  []string
-	cases   int
+	name   string
+	times  string // how often it is run: "× 5", "3–20"
+	about  string
+	expect []string
+	cases  int
 }
 
 func (c *planned) says() string {
@@ -177,6 +196,7 @@ func plannedOf(plans []*matrix.Plan) []*planned {
 		matrix.WithDistractor: "one other declared distractor is added behind the gold",
 	}
 	var out []*planned
+	var repairs repairList
 	for _, p := range plans {
 		had := map[string]bool{}
 		last := -1 // where the cell before stands: a cell that is new comes behind it
@@ -202,7 +222,10 @@ func plannedOf(plans []*matrix.Plan) []*planned {
 			}
 		}
 		for _, c := range p.Cells {
-			cell := planned{name: string(c.Cell), repeats: c.Repeats, about: c.Change}
+			if c.Condition == matrix.IfDecides {
+				continue
+			}
+			cell := planned{name: string(c.Cell), times: timesOf(p, c), about: c.Change}
 			if c.Change == "" {
 				cell.about = "production, as it is"
 			}
@@ -211,22 +234,63 @@ func plannedOf(plans []*matrix.Plan) []*planned {
 			}
 			add(c.Cell, cell.on(c.Condition))
 		}
+		if repairs.take(p) {
+			add("repairs", planned{name: "repairs", times: timesOf(p, p.Cells[len(p.Cells)-1])})
+		}
 		if p.Rewrite != nil {
 			about := "the generator writes what C, its probes and A search for"
 			if n := p.Rewrite.Searches; n > 1 {
 				about += fmt.Sprintf(": at most %d searches each", n)
 			}
-			add("rewrite", planned{name: "rewrite", repeats: 1, about: about})
+			add("rewrite", planned{name: "rewrite", times: once, about: about})
 		}
 		for _, r := range p.Retrievals {
-			search := planned{name: string(r.Cell), repeats: 1, about: r.Change}
+			search := planned{name: string(r.Cell), times: once, about: r.Change}
 			if r.Change == "" {
 				search.about = "production's search to its full depth"
 			}
 			add(r.Cell, search.on(r.Condition))
 		}
 	}
+	if at := slices.IndexFunc(out, func(c *planned) bool { return c.name == "repairs" }); at >= 0 {
+		out[at].about = repairs.says()
+	}
 	return out
+}
+
+const once = "× 1"
+
+// timesOf is how often a cell is run: "× 5", or "3–20" where it is repeated until it decides.
+func timesOf(p *matrix.Plan, c matrix.PlannedCell) string {
+	if p.Auto && c.Repeats > matrix.FewestRepeats {
+		return fmt.Sprintf("%d–%d", matrix.FewestRepeats, c.Repeats)
+	}
+	return fmt.Sprintf("× %d", c.Repeats)
+}
+
+// repairList names the repairs and the rungs of some plans.
+type repairList struct{ repairs, rungs []string }
+
+// take adds those of a plan, and reports whether it has any.
+func (l *repairList) take(p *matrix.Plan) (found bool) {
+	for _, c := range p.Cells {
+		if c.Condition != matrix.IfDecides {
+			continue
+		}
+		found = true
+		list := &l.repairs
+		if c.Cell.Run() == matrix.GoldRun {
+			list = &l.rungs
+		}
+		if !slices.Contains(*list, c.Cell.Variant()) {
+			*list = append(*list, c.Cell.Variant())
+		}
+	}
+	return found
+}
+
+func (l *repairList) says() string {
+	return fmt.Sprintf("of a case that fails, at most %d: A with %s; B with %s", matrix.MostRepairs, strings.Join(l.repairs, ", "), strings.Join(l.rungs, ", "))
 }
 
 const conditional = ", if "
@@ -268,10 +332,12 @@ func mostOf(p *matrix.Plan) string {
 // showPlanned lists cells: which, how often, in how many cases where they differ in it, and what each changes and when.
 func (a *app) showPlanned(cells []*planned, cases int, differ bool) {
 	const longest = 36
-	width, column := 0, len("× 5  ")
+	width, times := 0, 0
 	for _, c := range cells {
+		times = max(times, report.Columns(c.times)+2)
 		width = max(width, min(report.Columns(report.Safe(c.name)), longest))
 	}
+	column := times
 	if differ {
 		column += len("in 999  ")
 	}
@@ -282,14 +348,14 @@ func (a *app) showPlanned(cells []*planned, cases int, differ bool) {
 			line(a.out, "    "+c.name)
 			head = indent
 		}
-		times := fmt.Sprintf("× %d  ", c.repeats)
+		often := padded(c.times, times)
 		if in := fmt.Sprintf("in %d", c.cases); differ {
 			if c.cases == cases {
 				in = "in all"
 			}
-			times += in
+			often += in
 		}
-		head += padded(times, column)
+		head += padded(often, column)
 		for _, text := range report.Wrap(c.says(), a.width()-len(indent)-column) {
 			line(a.out, head+text)
 			head = indent + strings.Repeat(" ", column)

@@ -41,9 +41,15 @@ The experiment is a YAML file, or a folder that holds experiment.yaml (default: 
 folder). Mistakes in it are all shown before anything is opened. The first interrupt lets the
 cases that are under way finish, the second cancels them.
 
+With runs.repeats auto, each cell is repeated until it decides at the error rate runs.alpha. What is
+found in a case that fails is checked by repairing it: a defect whose repair makes the case pass is
+verified, and what still stands in the way is shown behind it, as "then". Both take generations of
+failing cases alone; culprit plan says how many at the most.
+
 A long text ends in "…"; --all shows it whole, and culprit explain tells the rest.`,
 		Example: `  culprit run experiments/examples/travel-policy
   culprit run staging.yaml --profile nightly --set pipeline.search.k=5
+  culprit run staging.yaml --repeats 1 --no-repairs
   culprit run staging.yaml --case leave-policy-014 --json`,
 		Args: between(0, 1, "at most one experiment"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -54,6 +60,7 @@ A long text ends in "…"; --all shows it whole, and culprit explain tells the r
 		},
 	}
 	o.flags(c)
+	o.runsFlags(c)
 	a.caseFlag(c, &o.loading)
 	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` for the results")
 	c.Flags().BoolVar(&o.all, "all", false, allUsage)

@@ -19,12 +19,33 @@ type loading struct {
 	set     []string
 	outside bool
 	cases   []string
+
+	repeats   string
+	noRepairs bool
 }
 
 func (l *loading) flags(c *cobra.Command) {
 	c.Flags().StringVar(&l.profile, "profile", "", "merge the named `profile` of the experiment over it")
 	c.Flags().StringArrayVar(&l.set, "set", nil, "override one value, as `path=value`; may be given several times")
 	c.Flags().BoolVar(&l.outside, "allow-outside", false, "let the experiment read files outside of its own folder")
+}
+
+// runsFlags are the flags of commands that run the matrix, or say what that takes.
+func (l *loading) runsFlags(c *cobra.Command) {
+	c.Flags().StringVar(&l.repeats, "repeats", "", "generate each cell `auto|N` times, as --set runs.repeats does: auto goes on until the cell decides")
+	c.Flags().BoolVar(&l.noRepairs, "no-repairs", false, "do not check what is found by repairing it, as --set runs.repairs=false: at most four cells less of each failing case")
+}
+
+// overrides are the values that the command line sets.
+func (l *loading) overrides() []string {
+	out := slices.Clone(l.set)
+	if l.repeats != "" {
+		out = append(out, "runs.repeats="+l.repeats)
+	}
+	if l.noRepairs {
+		out = append(out, "runs.repairs=false")
+	}
+	return out
 }
 
 // words are the words of a command line that reads the same experiment in the same way, its cases aside.
@@ -36,6 +57,12 @@ func (l *loading) words(command, path string) []string {
 	}
 	for _, set := range l.set {
 		add("--set", set)
+	}
+	if l.repeats != "" {
+		add("--repeats", l.repeats)
+	}
+	if l.noRepairs {
+		words = append(words, "--no-repairs")
 	}
 	if l.outside {
 		words = append(words, "--allow-outside")
@@ -74,7 +101,7 @@ func completions(names, about []string) []cobra.Completion {
 
 func (a *app) options(l loading) experiments.Options {
 	return experiments.Options{
-		Schemas: a.registry.Schemas(), Profile: l.profile, Set: l.set, AllowOutside: l.outside,
+		Schemas: a.registry.Schemas(), Profile: l.profile, Set: l.overrides(), AllowOutside: l.outside,
 		Check: a.checkSettings, Env: a.secrets().Env,
 	}
 }

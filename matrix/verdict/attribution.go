@@ -26,13 +26,13 @@ const (
 
 // Reliable and failing rates, with an indifference zone between them (STATISTICS 4).
 const (
-	reliableRate = 0.8
-	failingRate  = 0.5
+	reliableRate = matrix.ReliableRate
+	failingRate  = matrix.FailingRate
 )
 
 const (
-	fewestPairs = 3  // before anything is decided in a sequence
-	mostMore    = 50 // further pairs that are reckoned with
+	fewestPairs = matrix.FewestRepeats // before anything is decided in a sequence
+	mostMore    = 50                   // further pairs that are reckoned with
 )
 
 // Attribution says what a failure of A is due to, with what it rests on. It is absent where A or B was not scored, and where B is not
