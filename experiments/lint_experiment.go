@@ -42,6 +42,7 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	l.lintBackends(root, e)
 	l.lintRewrite(root, e)
 	l.lintBudget(root, e)
+	l.lintRuns(root, e)
 	if !l.promptless {
 		l.lintPrompt(root, e)
 	}
