@@ -372,10 +372,13 @@ func (r *reckoning) generations(c *matrix.Case, cell matrix.PlannedCell) (worst,
 	return of(cell.Repeats, in, most), of(likely, usual, answer)
 }
 
-// withoutSearch are the repairs and rungs that start from production's own context or ranking.
-var withoutSearch = []matrix.CellID{
-	matrix.RungPrompt, matrix.RungPacked, matrix.RepairPrompt, matrix.RepairPastCache, matrix.RepairBudget, matrix.RepairNoDedupe,
-}
+// The repairs and rungs that start from production's own context or ranking, and those that do not ask the reranker again.
+var (
+	withoutSearch = []matrix.CellID{
+		matrix.RungPrompt, matrix.RungPacked, matrix.RepairPrompt, matrix.RepairPastCache, matrix.RepairBudget, matrix.RepairNoDedupe,
+	}
+	withoutRerank = []matrix.CellID{matrix.RepairNoRerank, matrix.RepairReversed, matrix.RungReranked}
+)
 
 // repairs adds the dearest of the repairs and rungs, as many as are run for one case. None is expected: a case that passes asks for none.
 func (r *reckoning) repairs(c *matrix.Case, plan *matrix.Plan) {
@@ -388,7 +391,7 @@ func (r *reckoning) repairs(c *matrix.Case, plan *matrix.Plan) {
 		worst, _ := r.generations(c, cell)
 		if !slices.Contains(withoutSearch, cell.Cell) {
 			worst.Add(r.need(matrix.RoleStore, 1, nil, 0, 0)) // texts below the window in which they are recorded
-			if reranks && cell.Cell != matrix.RepairNoRerank && cell.Cell != matrix.RungReranked {
+			if reranks && !slices.Contains(withoutRerank, cell.Cell) {
 				k := r.e.Pipeline.Search.K
 				if cell.Cell == matrix.RepairMoreK {
 					k = r.deepest()
