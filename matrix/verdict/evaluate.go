@@ -27,7 +27,7 @@ func EvaluateDigested(digest string, e *matrix.Experiment, c *matrix.Case, p *ma
 	w.countCells()
 	ev := Evaluation{
 		Schema: EvaluationSchema, Case: c.ID, Risk: c.Risk, Outcome: w.outcome, Qualifier: w.qualifier,
-		Defects: w.defects, Behind: w.behind, Missing: w.missing, Stages: w.stages(), Checks: x.checks(), Retrieval: x.retrievalResult(),
+		Defects: w.defects, Behind: w.behind, Suspects: w.suspects, Missing: w.missing, Stages: w.stages(), Checks: x.checks(), Retrieval: x.retrievalResult(),
 		Attribution: x.attribution, Answer: x.answerFacts(), Findings: w.findings(), NotProduction: x.notProduction(), ObservationDigest: digest, Ruleset: Ruleset(),
 	}
 	if ev.Defects == nil {
@@ -73,6 +73,7 @@ type walker struct {
 	fired     map[*Rule]int // index into defects
 	says      []string      // of each defect, its rule's sentence
 	behind    []Defect      // what showed when a defect was repaired
+	suspects  []Defect      // what the trace shows, where it is open whether it matters
 
 	behindSays []string // of each of these
 	ended      bool
@@ -92,7 +93,7 @@ func walk(x *facts) *walker {
 			w.ask(r)
 		case r.ID() == notYetVisible && w.unstableIndex() && w.cells[matrix.CellA].fails():
 			w.askGold(r)
-		case w.judgeable() != "":
+		case w.judgeable() != "" && !(r.gold != nil && w.undecidedA()):
 			// Errors and changes leave the matrix before any stage of the pipeline may be blamed.
 		case r.gold != nil:
 			w.askGold(r)
@@ -100,8 +101,31 @@ func walk(x *facts) *walker {
 			answered = w.ask(r)
 		}
 	}
+	w.suspect()
 	w.decide()
 	return w
+}
+
+// undecidedA reports whether it is open if A fails, or what that is due to. What the trace shows then explains nothing yet.
+func (w *walker) undecidedA() bool {
+	a := w.cells[matrix.CellA]
+	return a.usable() && !a.passes() && !a.fails() && w.c.Expect == matrix.ExpectAnswer && !w.unstableIndex()
+}
+
+// suspect takes what the trace shows of the gold from the defects where A is undecided.
+func (w *walker) suspect() {
+	if !w.undecidedA() {
+		return
+	}
+	all, says := w.defects, w.says
+	w.defects, w.says = nil, nil
+	for i, d := range all {
+		if d.Stage == StageFixture || d.Stage == StageAccess || d.Name() == dimensionMismatch {
+			w.defects, w.says = append(w.defects, d), append(w.says, says[i])
+		} else {
+			w.suspects = append(w.suspects, d)
+		}
+	}
 }
 
 const (
@@ -245,7 +269,10 @@ func (w *walker) decide() {
 		w.missing = append(w.missing, w.environment())
 	case !a.passes() && !a.fails():
 		w.outcome = Inconclusive
-		w.missing = append(w.missing, w.undecidedSays())
+		w.missing = slices.Insert(w.missing, 0, w.undecidedSays())
+		for _, d := range w.suspects {
+			w.missing = append(w.missing, fmt.Sprintf("%s is what the trace shows (%s); whether A fails for it is undecided", d.Name(), d.Evidence[0]))
+		}
 	case a.passes() && w.blindToAccess():
 		w.outcome = Inconclusive
 		w.missing = append(w.missing, "access: "+noAccessField)

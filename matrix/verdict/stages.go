@@ -19,7 +19,7 @@ func (w *walker) stages() []StageState {
 	broken := false // an earlier stage of the way to the prompt is broken
 	for _, s := range Stages() {
 		state := StageState{Stage: s}
-		if i := slices.IndexFunc(w.defects, func(d Defect) bool { return d.Stage == s }); i >= 0 {
+		if slices.ContainsFunc(slices.Concat(w.defects, w.suspects), func(d Defect) bool { return d.Stage == s }) {
 			state.State, state.Tested = Broken, strings.Join(w.labelsOf(s), ", ")
 			broken = broken || s != StageFixture && s != StageAccess
 			out = append(out, state)
@@ -39,7 +39,7 @@ func (w *walker) stages() []StageState {
 
 func (w *walker) labelsOf(s Stage) []string {
 	var out []string
-	for _, d := range w.defects {
+	for _, d := range slices.Concat(w.defects, w.suspects) {
 		if d.Stage == s {
 			out = append(out, d.Label)
 		}
