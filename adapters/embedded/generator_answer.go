@@ -46,6 +46,8 @@ func (g *generator) fromContext(p prompt) (string, bool) {
 			blocks = blocks[:1]
 		case readsLast:
 			blocks = blocks[len(blocks)-1:]
+		case readsEnds:
+			blocks = []block{blocks[0], blocks[len(blocks)-1]}
 		}
 	}
 	if g.set.Obeys {

@@ -69,6 +69,7 @@ const (
 	readsAll   = "all"
 	readsFirst = "first"
 	readsLast  = "last"
+	readsEnds  = "ends"
 
 	quotesSentence = "sentence"
 	quotesChunk    = "chunk"
@@ -111,7 +112,7 @@ func (s *generatorSettings) check() error {
 		allowed     []string
 	}{
 		{"prefers", s.Prefers, []string{prefersFirst, prefersLast, prefersBest, prefersOld}},
-		{"reads", s.Reads, []string{readsAll, readsFirst, readsLast}},
+		{"reads", s.Reads, []string{readsAll, readsFirst, readsLast, readsEnds}},
 		{"quotes", s.Quotes, []string{quotesSentence, quotesChunk}},
 		{"unable", s.Unable, []string{unableRefuse, unableInvent}},
 		{"drops_role", s.DropsRole, []string{"", "system", "user", "assistant"}},

@@ -74,6 +74,8 @@ func TestGeneratorSwitches(t *testing.T) {
 		{"reads first", `{"reads": "first"}`, "[a] Trains are free.\n[b] Meals cost 40.", "meals cost?", "I don't know."},
 		{"reads last", `{"reads": "last"}`, "[a] Meals cost 40.\n[b] Trains are free.", "meals cost?", "I don't know."},
 		{"reads last finds it there", `{"reads": "last"}`, "[a] Meals cost 40.\n[b] Meals cost 50.", "meals cost?", "Meals cost 50. [b]"},
+		{"reads the ends, and not the middle", `{"reads": "ends"}`, "[a] Trains are free.\n[b] Meals cost 40.\n[c] Buses are free.", "meals cost?", "I don't know."},
+		{"reads the ends finds it at the end", `{"reads": "ends"}`, "[a] Trains are free.\n[b] Buses are free.\n[c] Meals cost 40.", "meals cost?", "Meals cost 40. [c]"},
 		{"quotes chunk", `{"quotes": "chunk"}`, "[a] Trains are free.\n[b] Meals cost 40. Ask before.", "meals cost?", "Meals cost 40. Ask before. [b]"},
 		{"an empty line ends a block", `{}`, "[a] About trips.\n\nMeals cost 40.", "meals cost?", "I don't know."},
 		{"paragraphs", `{"paragraphs": true}`, "[a] About trips.\n\nMeals cost 40.", "meals cost?", "Meals cost 40. [a]"},
