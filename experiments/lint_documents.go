@@ -12,8 +12,9 @@ import (
 )
 
 // checkDocuments reads every document once: it reports each that cannot be used, warns of evidence that is in none of them
-// or that the asker of its case may not see, and keeps the digest, which a store asks for next.
-func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []placedCase) {
+// or that the asker of its case may not see, and keeps the digest, which a store asks for next. It returns how many there are, 0 where
+// one cannot be used.
+func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []placedCase) (n int) {
 	watch := watchEvidence(cases)
 	sum := newDocumentHash()
 	whole := true
@@ -21,6 +22,7 @@ func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []p
 		document: func(d Document) bool {
 			sum.add(&d)
 			watch.see(&d)
+			n++
 			return true
 		},
 		problem: func(p Problem) bool {
@@ -34,7 +36,7 @@ func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []p
 	})
 	if err != nil {
 		l.add(Problem{Message: err.Error()})
-		return
+		return 0
 	}
 	read := map[string]bool{}
 	for _, in := range set.inputs {
@@ -44,7 +46,7 @@ func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []p
 		}
 	}
 	if !whole {
-		return
+		return 0
 	}
 	set.digest = sum.String()
 	defer func() { l.about = "" }()
@@ -64,6 +66,7 @@ func (l *loader) checkDocuments(ctx context.Context, set *DocumentSet, cases []p
 			l.warn(w.node.place("span"), "%s: the span %s stands in %d chunks of other documents, too: copy more words", w.name, show(w.gold.Span), w.elsewhere)
 		}
 	}
+	return n
 }
 
 // said reports whether an error is known for the line of p, in a YAML file.

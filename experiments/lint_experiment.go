@@ -50,6 +50,19 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	l.lintJudge(root, e)
 }
 
+// lintProbes warns of contexts that need more items than there are beside the evidence.
+func (l *loader) lintProbes(root *node, runs *matrix.Runs, documents int) {
+	needed := runs.SeededItems()
+	if needed == 0 || needed < documents {
+		return
+	}
+	key := "noise"
+	if runs.Positions-1 == needed {
+		key = "positions"
+	}
+	l.warn(root.place("runs", key), "%s puts up to %d other items beside the evidence, and there are %d documents with it: cells that need more are not run", key, needed, documents)
+}
+
 // lintRefusal warns of cases that no answer can meet, since nothing counts as a refusal.
 func (l *loader) lintRefusal(root *node, e *matrix.Experiment, cases []placedCase) {
 	for _, phrase := range root.get("pipeline").get("refusal").entries() {

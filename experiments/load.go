@@ -153,7 +153,9 @@ func (l *loader) load(name string) *Loaded {
 	}
 	l.lintCases(cases)
 	if documents != nil {
-		l.checkDocuments(context.Background(), documents, cases) // these are local files
+		if n := l.checkDocuments(context.Background(), documents, cases); n > 0 { // these are local files
+			l.lintProbes(root, &out.Experiment.Runs, n)
+		}
 	}
 	for _, c := range cases {
 		out.Cases = append(out.Cases, c.LoadedCase)

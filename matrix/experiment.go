@@ -259,6 +259,10 @@ type Runs struct {
 	Alpha         Decimal  `json:"alpha,omitempty"` // the most that a wrong attribution of one case may happen, 0 to 1
 	Repairs       bool     `json:"repairs"`         // run the ladder, and the repair of what is found
 	Perturbations []string `json:"perturbations"`   // variants of D, see Perturbations
+	// Noise lists how many seeded items are put behind the gold, one cell of D each. Positions is in how many places the gold is put among
+	// one seeded item less, one cell of D each; 0: none.
+	Noise     []int `json:"noise,omitempty"`
+	Positions int   `json:"positions,omitempty"`
 }
 
 // ErrorRate is Alpha, or 0.05 where none is set.

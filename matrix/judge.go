@@ -222,8 +222,8 @@ func (c *PlannedCell) mostItems(production, gold int) int {
 	case WithSuperseded, WithDistractor, WithIrrelevant:
 		return gold + 1
 	}
-	if c.Cell == CellB {
-		return gold
+	if c.Cell == CellB || c.Base == CellB && c.Cell.Run() == Perturbation {
+		return gold + c.Seeded
 	}
 	return production
 }

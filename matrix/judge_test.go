@@ -73,12 +73,13 @@ func TestPlanCountsJudgements(t *testing.T) {
 		{"one where there is no context", &Judge{Faithfulness: true, ContextPrecision: true, ContextRecall: true, Cells: []CellID{"D/closed-book"}}, 3},
 		{"one for each item of production", &Judge{ContextPrecision: true, Cells: []CellID{"A"}}, 5},
 		{"one for each piece of gold, and for the others of a perturbation", &Judge{ContextPrecision: true, Cells: []CellID{"B", "D/drop-span"}}, 2 + 1 + 1},
+		{"one for each seeded item beside the gold, too", &Judge{ContextPrecision: true, Cells: []CellID{"D/noise", "D/position:2"}}, 2 + 4 + 2 + 2},
 		{"one for a context", &Judge{ContextRecall: true, Cells: []CellID{"A", "B"}}, 2},
 		{"one for the questions", &Judge{AnswerRelevancy: &AnswerRelevancy{Questions: 3}, Cells: []CellID{"A"}}, 3},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			e := &Experiment{Pipeline: Pipeline{Search: Search{Mode: ModeKeyword, K: 5}}, Runs: Runs{Repeats: 3, Perturbations: Perturbations()}, Judge: test.judge}
+			e := &Experiment{Pipeline: Pipeline{Search: Search{Mode: ModeKeyword, K: 5}}, Runs: Runs{Repeats: 3, Perturbations: Perturbations(), Noise: []int{4}, Positions: 3}, Judge: test.judge}
 			p, err := Expand(e, c, false)
 			if err != nil {
 				t.Fatal(err)

@@ -264,6 +264,8 @@ type Trial struct {
 	Cached     bool              `json:"cached,omitempty"`  // production served it without asking the generator
 	SameAs     string            `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
 	Irrelevant string            `json:"irrelevant,omitempty"`
+	Seeded     []string          `json:"seeded,omitempty"`  // of D/noise and D/position: the ids of the items that were drawn, in the order of the context
+	Swapped    *Swap             `json:"swapped,omitempty"` // of D/swap-span: the fact that was changed
 	Status     Status            `json:"status"`
 	Reason     string            `json:"reason,omitempty"`
 	Error      *CallError        `json:"error,omitempty"`

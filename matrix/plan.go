@@ -61,10 +61,12 @@ func (c CellID) Subject() string {
 // Variants of D.
 const (
 	DropSpan        = "drop-span"        // gold without one required item
+	SwapSpan        = "swap-span"        // gold with one fact of a required item changed
 	WithSuperseded  = "superseded"       // gold and one superseded item behind it
 	WithDistractor  = "distractor"       // gold and one other declared distractor behind it
 	WithIrrelevant  = "irrelevant"       // gold and one seeded stored item behind it
 	GoldFirst       = "gold-first"       // A's context with the gold moved to the front
+	GoldMiddle      = "gold-middle"      // A's context with the gold moved to the middle
 	GoldLast        = "gold-last"        // A's context with the gold moved to the end
 	ContextReversed = "context-reversed" // A's context backwards
 	ClosedBook      = "closed-book"      // no context
@@ -72,7 +74,7 @@ const (
 
 // Perturbations lists the variants of D in the order in which they are run; it is also the default of an experiment.
 func Perturbations() []string {
-	return []string{DropSpan, WithSuperseded, WithDistractor, WithIrrelevant, GoldFirst, GoldLast, ContextReversed, ClosedBook}
+	return []string{DropSpan, SwapSpan, WithSuperseded, WithDistractor, WithIrrelevant, GoldFirst, GoldMiddle, GoldLast, ContextReversed, ClosedBook}
 }
 
 // Probes of C: the production search with exactly one thing removed.
@@ -129,7 +131,9 @@ type PlannedCell struct {
 	Expect    Expectation `json:"expect,omitempty"`
 	Repeats   int         `json:"repeats"`
 	Condition string      `json:"condition,omitempty"` // run only where it holds; "" means always
-	Item      int         `json:"item,omitempty"`      // of drop-span: the required item that is left out, from 1
+	Item      int         `json:"item,omitempty"`      // of drop-span and swap-span: the required item that is left out or changed, from 1
+	Seeded    int         `json:"seeded,omitempty"`    // of noise and position: how many seeded items are in the context
+	Place     int         `json:"place,omitempty"`     // of them: where the gold stands, from 1
 	Settings  string      `json:"settings"`            // digest of model, prompt, generation settings and checks
 }
 
@@ -191,7 +195,7 @@ func Expand(e *Experiment, c *Case, deterministic bool) (*Plan, error) {
 			}
 		}
 	}
-	for _, cell := range expandRepairs(e, c) {
+	for _, cell := range slices.Concat(expandProbes(e, c), expandRepairs(e, c)) {
 		add(cell)
 	}
 	if p.Rewrite, err = expandRewrite(e); err != nil {
@@ -231,10 +235,11 @@ func expandVariant(variant string, c *Case) []PlannedCell {
 	}
 	var cells []PlannedCell
 	switch variant {
-	case DropSpan:
+	case DropSpan, SwapSpan:
+		change := map[string]string{DropSpan: "is left out", SwapSpan: "has one fact changed"}[variant]
 		for i, r := range c.Evidence.Required {
 			expect, subject := ExpectBreaks, r.AnyOf[0].Source
-			if len(c.Evidence.Required) == 1 {
+			if len(c.Evidence.Required) == 1 && variant == DropSpan {
 				expect = ExpectAbstains
 			}
 			if slices.ContainsFunc(c.Evidence.Required[:i], func(q Requirement) bool { return q.AnyOf[0].Source == subject }) {
@@ -242,7 +247,7 @@ func expandVariant(variant string, c *Case) []PlannedCell {
 			}
 			cells = append(cells, PlannedCell{
 				Cell: cell(subject), Base: CellB, Expect: expect, Condition: IfGoldOffered,
-				Change: fmt.Sprintf("required item %d is left out", i+1), Item: i + 1,
+				Change: fmt.Sprintf("required item %d %s", i+1, change), Item: i + 1,
 			})
 		}
 	case WithSuperseded, WithDistractor:
@@ -268,11 +273,11 @@ func expandVariant(variant string, c *Case) []PlannedCell {
 				Change: "one seeded stored item is added behind the gold",
 			})
 		}
-	case GoldFirst, GoldLast:
+	case GoldFirst, GoldMiddle, GoldLast:
 		if c.HasGold() {
 			cells = append(cells, PlannedCell{
 				Cell: cell(""), Base: CellA, Expect: ExpectInvariant, Condition: IfGoldPacked,
-				Change: "the gold is moved to the " + map[string]string{GoldFirst: "front", GoldLast: "end"}[variant],
+				Change: "the gold is moved to the " + map[string]string{GoldFirst: "front", GoldMiddle: "middle", GoldLast: "end"}[variant],
 			})
 		}
 	case ContextReversed:

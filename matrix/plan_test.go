@@ -41,6 +41,8 @@ func TestExpand(t *testing.T) {
 	one.Evidence.Required = one.Evidence.Required[:1]
 	only := exampleExperiment()
 	only.Runs.Perturbations = []string{ClosedBook}
+	probing := exampleExperiment()
+	probing.Runs = Runs{Repeats: 3, Noise: []int{4, 1, 4}, Positions: 3}
 	tests := []struct {
 		name          string
 		experiment    *Experiment
@@ -49,11 +51,15 @@ func TestExpand(t *testing.T) {
 		want          []string
 	}{
 		{"every variant, two spans of one source told apart", exampleExperiment(), exampleCase(), false, []string{
-			"A×3", "B×3", "D/drop-span:g1×3", "D/drop-span:g1#2×3", "D/superseded:old×3", "D/distractor:eu×3", "D/irrelevant×3",
-			"D/gold-first×3", "D/gold-last×3", "D/context-reversed×3", "D/closed-book×3",
+			"A×3", "B×3", "D/drop-span:g1×3", "D/drop-span:g1#2×3", "D/swap-span:g1×3", "D/swap-span:g1#2×3", "D/superseded:old×3", "D/distractor:eu×3", "D/irrelevant×3",
+			"D/gold-first×3", "D/gold-middle×3", "D/gold-last×3", "D/context-reversed×3", "D/closed-book×3",
 		}},
 		{"a deterministic generator is asked once", exampleExperiment(), noGold, true, []string{"A×1", "D/context-reversed×1", "D/closed-book×1"}},
 		{"a case without gold has no B", exampleExperiment(), noGold, false, []string{"A×3", "D/context-reversed×3", "D/closed-book×3"}},
+		{"the noise in its order, and the places of the gold", probing, exampleCase(), false, []string{
+			"A×3", "B×3", "D/noise:1×3", "D/noise:4×3", "D/position:1×3", "D/position:2×3", "D/position:3×3",
+		}},
+		{"a case without gold has no noise to bear", probing, noGold, false, []string{"A×3"}},
 		{"only the variants that are asked for", only, exampleCase(), false, []string{"A×3", "B×3", "D/closed-book×3"}},
 	}
 	for _, tt := range tests {
@@ -74,6 +80,24 @@ func TestExpand(t *testing.T) {
 	}
 	if c, ok := p.Cell("D/drop-span:g1"); !ok || c.Expect != ExpectAbstains {
 		t.Errorf("with nothing left an abstention is expected, got %+v", c)
+	}
+	if c, ok := p.Cell("D/swap-span:g1"); !ok || c.Expect != ExpectBreaks || c.Base != CellB || c.Item != 1 {
+		t.Errorf("with another fact in the only item the old claim is expected to break, got %+v", c)
+	}
+	p, err = Expand(probing, one, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []PlannedCell{
+		{Cell: "D/noise:1", Base: CellB, Change: "one seeded item is added behind the gold", Expect: ExpectInvariant, Seeded: 1, Place: 1},
+		{Cell: "D/noise:4", Base: CellB, Change: "4 seeded items are added behind the gold", Expect: ExpectInvariant, Seeded: 4, Place: 1},
+		{Cell: "D/position:2", Base: CellB, Change: "the gold stands at place 2 of 3, among seeded items", Expect: ExpectInvariant, Seeded: 2, Place: 2},
+	}
+	for _, w := range want {
+		w.Repeats, w.Condition, w.Settings = 1, IfGoldOffered, p.Cells[0].Settings
+		if c, _ := p.Cell(w.Cell); c != w {
+			t.Errorf("want %+v\n got %+v", w, c)
+		}
 	}
 }
 
