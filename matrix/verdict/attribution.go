@@ -245,27 +245,29 @@ func (x *facts) attribute() {
 	}
 }
 
-// decidePerturbations holds each D against the cell that it starts from. Several are looked at, so that each must show more.
+// decidePerturbations holds each D against the cell that it starts from. Several of a family are looked at, so that each must show more.
 func (x *facts) decidePerturbations() {
-	var cells []*cellFacts
-	var up, down []float64
+	cells := map[string][]*cellFacts{} // by family
+	up, down := map[string][]float64{}, map[string][]float64{}
 	for _, planned := range x.p.Cells {
 		c, base := x.cells[planned.Cell], x.cells[planned.Base]
 		if planned.Cell.Run() != matrix.Perturbation || !c.usable() || !base.usable() || c.other != "" {
 			continue
 		}
-		k := x.by.contrast(base.outcomes(), c.outcomes())
-		cells, up, down = append(cells, c), append(up, k.up), append(down, k.down)
+		k, of := x.by.contrast(base.outcomes(), c.outcomes()), family(planned.Cell)
+		cells[of], up[of], down[of] = append(cells[of], c), append(up[of], k.up), append(down[of], k.down)
 	}
-	up, down = x.by.adjusted(up), x.by.adjusted(down)
-	for i, c := range cells {
-		c.better, c.worse = atMost(up[i], x.by.alpha), atMost(down[i], x.by.alpha)
-		switch {
-		case c.state != measure.Undecided:
-		case c.better:
-			c.state = measure.Passes
-		case c.worse:
-			c.state = measure.Fails
+	for of := range cells {
+		better, worse := x.by.adjusted(up[of]), x.by.adjusted(down[of])
+		for i, c := range cells[of] {
+			c.better, c.worse = atMost(better[i], x.by.alpha), atMost(worse[i], x.by.alpha)
+			switch {
+			case c.state != measure.Undecided:
+			case c.better:
+				c.state = measure.Passes
+			case c.worse:
+				c.state = measure.Fails
+			}
 		}
 	}
 }

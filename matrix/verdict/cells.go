@@ -37,6 +37,7 @@ func (x *facts) finish() {
 			c.result.Expect = "" // of another pipeline than the base's, nothing is expected
 		case planned.Expect != "":
 			c.result.Held = x.held(planned.Expect, c, x.cells[planned.Base])
+			c.result.Shows = x.shows(planned.Expect, c, x.cells[planned.Base])
 		}
 	}
 }
@@ -70,6 +71,9 @@ func (x *facts) held(expect matrix.Expectation, c, base *cellFacts) matrix.Answe
 		}
 		return matrix.Unknown
 	case matrix.ExpectBreaks:
+		if c.worse {
+			return matrix.Yes
+		}
 		return decisionAnswer(c.state, measure.Fails)
 	case matrix.ExpectAbstains:
 		refusals := make([]bool, len(c.features))

@@ -283,6 +283,8 @@ func (w *walker) decide() {
 			w.qualifier = CorrectRefusal
 		case slices.ContainsFunc(w.gold, func(g *goldState) bool { return g.lost != crossedAll && g.lost != notSeen && !w.textless(g) }):
 			w.qualifier = WithoutEvidence // what was not seen may have been there
+		case w.fromMemory() != nil:
+			w.qualifier = FromMemory
 		}
 	default:
 		w.undecided()

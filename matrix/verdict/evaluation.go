@@ -48,6 +48,7 @@ const (
 const (
 	CorrectRefusal  = "correct-refusal"
 	WithoutEvidence = "without-evidence" // right answer, evidence absent from the prompt: memory
+	FromMemory      = "from-memory"      // right answer, evidence in the prompt, and the same answer where the evidence says otherwise
 )
 
 // ContextLengthExceeded qualifies an environment: the model cannot read a prompt so long. That is no answer, and no stage is
@@ -146,7 +147,8 @@ type CellResult struct {
 	Sequence95 []string           `json:"sequence95,omitempty"`
 	Refused    int                `json:"refused"`
 	Expect     matrix.Expectation `json:"expect,omitempty"`
-	Held       matrix.Answer      `json:"held,omitempty"` // the expectation: yes, no, unknown
+	Held       matrix.Answer      `json:"held,omitempty"`  // the expectation: yes, no, unknown
+	Shows      string             `json:"shows,omitempty"` // what that shows of the generator: robust, fragile, sensitive or insensitive
 	Claims     []ClaimCount       `json:"claims,omitempty"`
 }
 

@@ -59,11 +59,14 @@ func generateRules() []Rule {
 				return when(cell.mixed() || b && right, passes(x, cellOf(b))+" with the evidence in its prompt", passes(x, matrix.CellA))
 			}),
 		rule("ignored-evidence", "The generator answers without looking at the context.",
-			"the answers of A, B and D/closed-book: they do not change with the context", "tell the model to use the context only, or change the model",
+			"the answers of B, D/closed-book and D/swap-span: they do not change with the context", "tell the model to use the context only, or change the model",
 			"retrieval work: the context is not read",
 			func(x *facts, b bool) finding {
 				closed := x.cells[matrix.CellID("D/"+matrix.ClosedBook)]
-				same := b && closed != nil && closed.result.Scored > 0 && sameAnswers(x.cells[matrix.CellB], closed) && !closed.most(refused)
+				if b && (closed == nil || closed.result.Scored == 0) {
+					return x.unmovedBySwap()
+				}
+				same := b && sameAnswers(x.cells[matrix.CellB], closed) && !closed.most(refused)
 				return when(same, fmt.Sprintf("B with the evidence and D/closed-book without any context give the same answer (%d and %d trials)", len(x.cells[matrix.CellB].trials), closedTrials(closed)))
 			}),
 		rule("prefers-superseded", "With the old and the current text in the context, the generator answers from the old one.",
@@ -87,10 +90,9 @@ func generateRules() []Rule {
 				if b || x.standIn && !x.ordersDiffer() {
 					return no
 				}
-				orders := map[string]string{matrix.GoldFirst: "first", matrix.GoldLast: "last", matrix.ContextReversed: "the order is reversed"}
-				for _, d := range x.variants(matrix.GoldFirst, matrix.GoldLast, matrix.ContextReversed) {
+				for _, d := range x.variants(orders...) {
 					if d.passes() {
-						f := yes(fmt.Sprintf("gold %s: packed at position %s; passes alone and when %s", x.gold[0].name(), x.positions(), orders[d.result.Cell.Variant()]))
+						f := yes(fmt.Sprintf("gold %s: packed at position %s; passes alone and when %s", x.gold[0].name(), x.positions(), orderSays[d.result.Cell.Variant()]))
 						switch {
 						case x.standIn:
 							f.evidence[0] += " through pipeline.prompt and backends.generator, where it fails in another order"
@@ -143,11 +145,17 @@ func generateRules() []Rule {
 	}
 }
 
+// orders are the variants that have A's items in another order, and how each is spoken of.
+var (
+	orders    = []string{matrix.GoldFirst, matrix.GoldMiddle, matrix.GoldLast, matrix.ContextReversed}
+	orderSays = map[string]string{matrix.GoldFirst: "first", matrix.GoldMiddle: "in the middle", matrix.GoldLast: "last", matrix.ContextReversed: "the order is reversed"}
+)
+
 // ordersDiffer reports whether gold alone passes, and A's items pass in one order and fail in another: what stands in for the generator
 // of a service depends on the order then, as the service may.
 func (x *facts) ordersDiffer() bool {
-	orders := x.variants(matrix.GoldFirst, matrix.GoldLast, matrix.ContextReversed)
-	return x.cells[matrix.CellB].passes() && slices.ContainsFunc(orders, (*cellFacts).passes) && slices.ContainsFunc(orders, (*cellFacts).fails)
+	tried := x.variants(orders...)
+	return x.cells[matrix.CellB].passes() && slices.ContainsFunc(tried, (*cellFacts).passes) && slices.ContainsFunc(tried, (*cellFacts).fails)
 }
 
 func cellOf(b bool) matrix.CellID {
@@ -211,9 +219,13 @@ func distracted(x *facts, b bool) finding {
 	if b || x.standIn {
 		return no
 	}
-	for _, d := range x.variants(matrix.WithDistractor, matrix.WithSuperseded, matrix.WithIrrelevant) {
+	for _, d := range x.variants(matrix.WithDistractor, matrix.WithSuperseded, matrix.WithIrrelevant, matrix.NoiseCurve) {
 		if d.fails() {
-			return yes(passes(x, matrix.CellB), fmt.Sprintf("%s passes %d of %d: one more item behind the gold is enough", d.result.Cell, d.result.Pass, d.result.Scored))
+			enough := "one more item behind the gold is enough"
+			if n := len(d.trials[0].Seeded); n > 1 {
+				enough = fmt.Sprintf("%d more items behind the gold are enough", n)
+			}
+			return yes(passes(x, matrix.CellB), fmt.Sprintf("%s passes %d of %d: %s", d.result.Cell, d.result.Pass, d.result.Scored, enough))
 		}
 	}
 	if n := len(x.productionTrial().Packed); n > len(x.gold) {

@@ -189,7 +189,7 @@ func (x *facts) countsAlike() bool {
 
 // passesInOrder names a cell that passes with A's items in another order, "" where none does.
 func (x *facts) passesInOrder() matrix.CellID {
-	for _, v := range x.variants(matrix.GoldFirst, matrix.GoldLast, matrix.ContextReversed) {
+	for _, v := range x.variants(orders...) {
 		if v.passes() {
 			return v.result.Cell
 		}

@@ -24,6 +24,8 @@ func (w *walker) summary() string {
 		return fmt.Sprintf("correct refusal in %d of %d", a.Pass, a.Scored)
 	case w.qualifier == WithoutEvidence:
 		return fmt.Sprintf("right in %d of %d, without the evidence in the prompt", a.Pass, a.Scored)
+	case w.qualifier == FromMemory:
+		return fmt.Sprintf("right in %d of %d, whatever the evidence says", a.Pass, a.Scored)
 	}
 	return fmt.Sprintf("right in %d of %d", a.Pass, a.Scored)
 }
@@ -70,6 +72,9 @@ func (w *walker) story() string {
 		out = append(out, "The case says that nothing answers the question, and the system refuses.")
 	case w.qualifier == WithoutEvidence:
 		out = append(out, "The answer is right although the evidence never reached the prompt: "+w.howKnown())
+	case w.qualifier == FromMemory:
+		c := w.fromMemory()
+		out = append(out, fmt.Sprintf("The answer is right and does not come from the evidence: with %s in the gold it stays what it is (%s %d of %d).", c.swapped(), c.result.Cell, c.result.Pass, c.result.Scored))
 	case len(w.gold) > 0 && !w.allInPrompt():
 		out = append(out, "The answer is right; whether the evidence reached the prompt was not seen.")
 	case len(w.gold) > 0 && w.promptUnseen():
@@ -116,6 +121,7 @@ func (w *walker) findings() []string {
 			out = append(out, f)
 		}
 	}
+	out = append(out, w.probeFindings()...)
 	if closed := w.cells[matrix.CellID("D/"+matrix.ClosedBook)]; w.c.Expect == matrix.ExpectAnswer && closed.passes() && !w.standIn {
 		out = append(out, fmt.Sprintf("memory: D/closed-book passes %d of %d without any context", closed.result.Pass, closed.result.Scored))
 	}
@@ -210,6 +216,9 @@ func (w *walker) unmet(planned matrix.PlannedCell) string {
 	c := w.cells[planned.Cell]
 	if w.standIn || c.result.Held != matrix.No || planned.Expect != matrix.ExpectBreaks {
 		return ""
+	}
+	if planned.Cell.Variant() == matrix.SwapSpan {
+		return fmt.Sprintf("memory: %s passes %d of %d with %s in its context: the answer keeps the old fact", planned.Cell, c.result.Pass, c.result.Scored, c.swapped())
 	}
 	return fmt.Sprintf("%s still passes %d of %d: the answer does not depend on this item", planned.Cell, c.result.Pass, c.result.Scored)
 }
