@@ -158,7 +158,11 @@ type made struct {
 	dropped            []matrix.Dropped
 	retrieval          string // call key
 	irrelevant, reason string
+	seeded             []string
+	swapped            *matrix.Swap
 }
+
+const noGoldText = "there is no gold text to substitute"
 
 // contextOf builds the context of one planned cell.
 func (r *caseRun) contextOf(ctx context.Context, cell matrix.PlannedCell) (m made, err error) {
@@ -170,6 +174,12 @@ func (r *caseRun) contextOf(ctx context.Context, cell matrix.PlannedCell) (m mad
 		return made{packed: r.packed, dropped: r.dropped, retrieval: production}, nil
 	case cell.Cell.Run() == matrix.Production:
 		return made{packed: r.packed, retrieval: production}, nil
+	}
+	switch cell.Cell.Variant() {
+	case matrix.SwapSpan:
+		return r.swap(cell), nil
+	case matrix.NoiseCurve, matrix.GoldPositions:
+		return r.amongSeeded(cell), nil
 	}
 	m.packed, m.irrelevant, m.reason = r.context(cell, r.packed)
 	if cell.Base == matrix.CellA {
@@ -197,7 +207,7 @@ func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (
 		}
 	case matrix.IfGoldOffered:
 		if len(gold) == 0 {
-			return nil, "", "there is no gold text to substitute"
+			return nil, "", noGoldText
 		}
 	}
 	switch cell.Cell.Variant() {
@@ -220,13 +230,14 @@ func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (
 			return nil, "", "the store has no unrelated item"
 		}
 		return numbered(append(slices.Clone(gold), d)), d.ID, ""
-	case matrix.GoldFirst, matrix.GoldLast:
+	case matrix.GoldFirst, matrix.GoldMiddle, matrix.GoldLast:
 		moved := slices.DeleteFunc(slices.Clone(production), isGold)
 		held := slices.DeleteFunc(slices.Clone(production), func(p matrix.Packed) bool { return !isGold(p) })
-		if cell.Cell.Variant() == matrix.GoldFirst {
-			return numbered(slices.Concat(held, moved)), "", ""
+		if cell.Cell.Variant() == matrix.GoldMiddle && len(moved) < 2 {
+			return nil, "", "A's context holds fewer than two items beside the gold, so that it has no middle"
 		}
-		return numbered(slices.Concat(moved, held)), "", ""
+		place := map[string]int{matrix.GoldMiddle: len(moved) / 2, matrix.GoldLast: len(moved)}[cell.Cell.Variant()]
+		return numbered(slices.Insert(moved, place, held...)), "", ""
 	case matrix.ContextReversed:
 		reversed := slices.Clone(production)
 		slices.Reverse(reversed)
@@ -261,7 +272,7 @@ func (r *caseRun) irrelevant() (matrix.Packed, bool) {
 	for _, v := range r.presence.sample {
 		it := v.item
 		related := r.isAnyGold(it.ID, it.Source, it.Revision, matrix.NewText(it.Text)) || !r.c.As.Authorised(it.Access, it.Metadata) || it.Text == "" ||
-			slices.ContainsFunc(r.c.Evidence.Distractors, func(d matrix.Distractor) bool { return d.Source == it.ID || d.Source == it.Source }) ||
+			r.declared(it.ID, it.Source) ||
 			slices.ContainsFunc(r.obs.Retrievals[0].PassedOn(), func(h matrix.Hit) bool { return h.ID == it.ID })
 		if !related {
 			return matrix.Packed{ID: it.ID, Source: it.Source, Revision: it.Revision, Text: matrix.NewText(it.Text), Units: r.count(it.Text)}, true

@@ -170,6 +170,9 @@ func TestRepeatsAreNeverCollapsed(t *testing.T) {
 		if trial.SameAs != "" {
 			t.Errorf("%s %d is not a trial of its own", trial.Cell, trial.Rep)
 		}
+		if trial.Status == matrix.StatusNotRun {
+			continue // such as the gold in the middle of two items
+		}
 		seeds[trial.Cell] = append(seeds[trial.Cell], trial.Seed)
 	}
 	for cell, got := range seeds {

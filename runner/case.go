@@ -31,6 +31,7 @@ type caseRun struct {
 	plainPrompter   *matrix.Prompter // of the reference prompt
 	packed          []matrix.Packed  // production's context
 	dropped         []matrix.Dropped
+	seeded          []matrix.Packed   // what a perturbation may put beside the gold; nil: not drawn yet
 	features        *verdict.Features // of what was observed so far; nil: not read yet
 
 	calls    map[string]matrix.Call

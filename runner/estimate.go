@@ -448,7 +448,7 @@ func (r *reckoning) context(c *matrix.Case, cell matrix.PlannedCell) (items int,
 		return 0, new(int64), new(int64)
 	}
 	if cell.Cell == matrix.CellB || cell.Cell == matrix.RungPrompt || cell.Cell.Run() == matrix.Perturbation && cell.Base == matrix.CellB {
-		items = len(c.Evidence.Required)
+		items = len(c.Evidence.Required) + cell.Seeded
 		switch variant {
 		case matrix.DropSpan:
 			items--

@@ -115,6 +115,7 @@ func (r *caseRun) repeat(ctx context.Context, cell matrix.PlannedCell, reps int)
 	for rep := have + 1; rep <= reps; rep++ {
 		t := matrix.Trial{
 			Cell: cell.Cell, Rep: rep, Packed: made.packed, Dropped: made.dropped, Irrelevant: made.irrelevant, Retrieval: made.retrieval,
+			Seeded: made.seeded, Swapped: made.swapped,
 			Seed: r.experiment.Pipeline.Generate.Seed + int64(rep-1),
 		}
 		if known := r.service.first; known != nil && cell.Cell == matrix.CellA && rep == 1 {

@@ -58,7 +58,7 @@ func TestRepairs(t *testing.T) {
 // TestRepairsSpareTheBudget: what is left of a budget is kept for the matrix.
 func TestRepairsSpareTheBudget(t *testing.T) {
 	t.Parallel()
-	for budget, want := range map[int]bool{200: true, 9: false} {
+	for budget, want := range map[int]bool{200: true, 10: false} {
 		loaded := load(t, "../experiments/cases/RK-09.yaml", change{set: []string{fmt.Sprintf("limits.budget={calls: %d}", budget)}})
 		e := run(t, loaded)["rk-09"].Evaluation
 		if d := e.Defects[0]; (d.Repair != "") != want || d.Name() != "rerank/input-truncated" {

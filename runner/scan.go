@@ -32,15 +32,15 @@ type sampled struct {
 	item adapters.Item
 }
 
-// spareItem is how many items are sampled at least: a perturbation takes an irrelevant one from there.
-const spareItem = 32
+// spareItems is how many items are sampled beside those that are asked for: some are related to the case, or not the asker's to see.
+const spareItems = 32
 
 // prove scans the store once for the evidence of all cases: one pass proves any number of spans. Absence is only claimed
 // when the scan read as many items as the store counts.
 func (s *session) prove(ctx context.Context, cases []*matrix.Case) (*presence, error) {
 	p := &presence{
 		gold: map[string][]matrix.GoldFacts{}, others: map[string]adapters.Item{}, fresh: s.freshness(),
-		size: max(s.experiment.Checks.Sample, spareItem),
+		size: max(s.experiment.Checks.Sample, spareItems+s.experiment.Runs.SeededItems()),
 	}
 	wanted := newSearchParty(s.experiment, cases)
 	for _, c := range cases {

@@ -97,6 +97,7 @@ func switches() []switched {
 
 		// The generator.
 		one("keyword", "the generator ignores the context", "generate/ignored-evidence", generator+"ignores_context=true", generator+"memory=The fee is 99 crowns."),
+		one("keyword", "the generator knows the answer by heart", "pass/from-memory", generator+"ignores_context=true", generator+"memory='The fee is 60 crowns. [fee]'"),
 		one("keyword", "the generator invents", "generate/ignored-evidence", generator+"ignores_context=true", generator+"unable=invent"),
 		one("keyword", "the generator gives one answer to everything", "generate/ignored-evidence", generator+"fixed=The fee is 99 crowns."),
 		one("keyword", "the generator states what no text says", "generate/unsupported-claim", generator+"fixed=Ninety-nine shillings a fortnight.", "runs.perturbations=none"),
