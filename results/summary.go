@@ -171,7 +171,8 @@ type CellSummary struct {
 	Sequence95 []string `json:"sequence95,omitempty"`
 
 	Refused int           `json:"refused"`
-	Held    matrix.Answer `json:"held,omitempty"` // the declared expectation of a perturbation
+	Held    matrix.Answer `json:"held,omitempty"`  // the declared expectation of a perturbation
+	Shows   string        `json:"shows,omitempty"` // robust, fragile, sensitive or insensitive
 }
 
 // Interval returns the interval of the pass rate, nil where there is none.
@@ -249,7 +250,7 @@ func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observation
 	for _, c := range e.Cells {
 		s.Cells[c.Cell] = CellSummary{
 			Trials: c.Scored + c.Unscored + c.Failed, Scored: c.Scored, Pass: c.Pass, Errors: c.Failed,
-			Unscored: c.Unscored, NotRun: c.NotRun, Exact: c.Exact, Decision: c.Decision, Wilson95: c.Wilson95, Sequence95: c.Sequence95, Refused: c.Refused, Held: c.Held,
+			Unscored: c.Unscored, NotRun: c.NotRun, Exact: c.Exact, Decision: c.Decision, Wilson95: c.Wilson95, Sequence95: c.Sequence95, Refused: c.Refused, Held: c.Held, Shows: c.Shows,
 		}
 	}
 	for _, c := range e.Checks {

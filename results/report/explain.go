@@ -24,6 +24,7 @@ func Explain(w io.Writer, b *results.Bundle, o Options) error {
 	x.rerank()
 	x.context()
 	x.runs()
+	x.curves()
 	x.judged()
 	x.decisions()
 	if o.Full {

@@ -42,6 +42,9 @@ func (x *explained) runs() {
 			notRun[c.Reason] = append(notRun[c.Reason], cellName(c.Cell))
 			continue
 		}
+		if onCurve(c) {
+			continue
+		}
 		rows = append(rows, x.cellRow(c, exact))
 	}
 	var runWidth, contextWidth, claimsWidth, resultWidth int
@@ -62,11 +65,12 @@ func (x *explained) runs() {
 		x.line("  " + x.dim(markBetween+" neither reliable nor failing, or not told apart from its base: more repeats would tell"))
 	}
 	if slices.ContainsFunc(x.Evaluation.Cells, func(c verdict.CellResult) bool {
-		return c.Expect == matrix.ExpectInvariant && c.Scored > c.Pass && heldMark(&c) == markPass
+		return c.Expect == matrix.ExpectInvariant && c.Scored > c.Pass && heldMark(&c) == markPass && !onCurve(&c)
 	}) {
 		x.line("  " + x.dim("invariant "+markPass+" answers as its base does, be that right or wrong"))
 	}
 	x.attribution()
+	x.shows()
 	for _, reason := range reasons {
 		x.paragraph("not run: " + strings.Join(notRun[reason], ", ") + ", as " + reason)
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -151,6 +152,50 @@ func longHaul() *results.Bundle {
 		},
 	}
 }
+
+// perturbed is a case of a stochastic generator that loses the middle of its context, and bears one item beside the evidence and not four.
+func perturbed() *results.Bundle {
+	b := longHaul()
+	b.Case.Evidence.Distractors = nil
+	cell := func(id matrix.CellID, pass, scored int, interval []string, expect matrix.Expectation, held matrix.Answer, shows string) {
+		decision := "undecided"
+		switch pass {
+		case scored:
+			decision = "passes"
+		case 0:
+			decision = "fails"
+		}
+		b.Evaluation.Cells = append(b.Evaluation.Cells, verdict.CellResult{
+			Cell: id, Planned: scored, Scored: scored, Pass: pass, Decision: decision, Wilson95: interval, Expect: expect, Held: held, Shows: shows,
+		})
+		for rep := range scored {
+			answer := exceptionSays
+			if rep >= pass {
+				answer = "Employees book economy class fares for all flights."
+			}
+			b.Observations.Trials = append(b.Observations.Trials, matrix.Trial{CallKey: fmt.Sprint(id, rep), Cell: id, Rep: rep + 1, Status: matrix.StatusOK, Answer: matrix.NewText(answer)})
+		}
+	}
+	b.Evaluation.Cells, b.Observations.Trials = nil, nil
+	all, none := []string{"0.722", "1.000"}, []string{"0.000", "0.278"}
+	cell("A", 10, 10, all, "", "", "")
+	cell("B", 10, 10, all, "", "", "")
+	cell("D/swap-span:c08", 10, 10, all, matrix.ExpectBreaks, matrix.No, verdict.Insensitive)
+	cell("D/irrelevant", 10, 10, all, matrix.ExpectInvariant, matrix.Yes, verdict.Robust)
+	cell("D/gold-first", 10, 10, all, matrix.ExpectInvariant, matrix.Yes, verdict.Robust)
+	cell("D/gold-last", 0, 10, none, matrix.ExpectInvariant, matrix.No, verdict.Fragile)
+	cell("D/closed-book", 0, 10, none, matrix.ExpectAbstains, matrix.No, verdict.Sensitive)
+	cell("D/noise:1", 10, 10, all, matrix.ExpectInvariant, matrix.Yes, verdict.Robust)
+	cell("D/noise:4", 7, 10, []string{"0.397", "0.892"}, matrix.ExpectInvariant, matrix.Unknown, "")
+	cell("D/noise:16", 0, 10, none, matrix.ExpectInvariant, matrix.No, verdict.Fragile)
+	cell("D/position:1", 10, 10, all, matrix.ExpectInvariant, matrix.Yes, verdict.Robust)
+	cell("D/position:2", 3, 10, []string{"0.108", "0.603"}, matrix.ExpectInvariant, matrix.No, verdict.Fragile)
+	cell("D/position:3", 10, 10, all, matrix.ExpectInvariant, matrix.Yes, verdict.Robust)
+	b.Evaluation.Cells = append(b.Evaluation.Cells, verdict.CellResult{Cell: "D/noise:32", Planned: 10, NotRun: 10, Reason: "32 items are needed beside the gold, and only 30 could be drawn"})
+	return b
+}
+
+const exceptionSays = "Business class, with written approval. [c08]"
 
 // hostile is what a store, a model, a document or a case may try on a terminal or in a build log.
 const hostile = "::error file=a::\x1b[2J\x1b]52;c;aGk=\a<img src=x onerror=alert(1)>\r##[error]\u202egnp.exe\u200b\n::stop-commands::x"

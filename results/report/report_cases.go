@@ -181,7 +181,7 @@ func counts(c *results.CaseSummary, cells ...matrix.CellID) string {
 
 // noted is what has to be known of a case that passes: that it passes without any context, too, and its other findings.
 func noted(c *results.CaseSummary) (note string, findings []string) {
-	const memory = "memory: "
+	const memory = "memory: D/" + matrix.ClosedBook
 	for _, finding := range c.Findings {
 		closed, judged := c.Cells["D/"+matrix.ClosedBook]
 		if !judged || closed.Scored == 0 || !strings.HasPrefix(finding, memory) {
@@ -221,6 +221,8 @@ func outcomeLabel(o verdict.Outcome, qualifier string) string {
 	switch {
 	case o == verdict.Pass && qualifier == verdict.WithoutEvidence:
 		return "right without evidence"
+	case o == verdict.Pass && qualifier == verdict.FromMemory:
+		return "right from memory"
 	case o == verdict.Pass:
 		return fit(strings.ReplaceAll(qualifier, "-", " "), maxName)
 	case o == verdict.InvalidFixture:

@@ -52,6 +52,7 @@ func TestExplainScreens(t *testing.T) {
 		"explain-leak":      {bundle: unanswerable()},
 		"explain-hostile":   {bundle: hostileBundle()},
 		"explain-full":      {bundle: prompted(), options: Options{Full: true}},
+		"explain-perturbed": {bundle: perturbed()},
 		"explain-empty":     {bundle: &results.Bundle{}},
 	} {
 		t.Run(name, func(t *testing.T) {
