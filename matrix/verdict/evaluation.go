@@ -79,7 +79,7 @@ type Evaluation struct {
 	Summary           string          `json:"summary"` // one line: what was seen
 	Story             string          `json:"story"`   // two or three sentences: what happened
 	Defects           []Defect        `json:"defects"`
-	Behind            []Defect        `json:"behind,omitempty"` // what showed when one of the defects was repaired: they are next
+	Behind            []Defect        `json:"behind,omitempty"`   // what showed when one of the defects was repaired: they are next
 	Suspects          []Defect        `json:"suspects,omitempty"` // what the trace shows where A is undecided: no cause yet
 	Stages            []StageState    `json:"stages"`
 	Cells             []CellResult    `json:"cells"`
