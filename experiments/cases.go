@@ -199,7 +199,10 @@ func (f *file) offset(at position) int {
 			}
 		}
 	}
-	if at.line > len(f.lines) {
+	switch {
+	case at.line < 1: // of --set, which is one line
+		return 0
+	case at.line > len(f.lines):
 		return len(f.data)
 	}
 	from := f.lines[at.line-1]

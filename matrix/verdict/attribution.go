@@ -352,7 +352,9 @@ func throughPromptOf(d Defect) bool { return throughPrompt(&d) }
 // undecidedSays is what a person is told where A and B do not decide.
 func (x *facts) undecidedSays() string {
 	a := x.cells[matrix.CellA]
-	if t := x.attribution; t != nil {
+	passA := a.outcomes()
+	more, likely, _ := x.by.sequence().MoreNeeded(len(passA), count(passA), mostMore)
+	if t := x.attribution; t != nil && !(t.Unsettled && likely) { // A may settle by itself where it does not differ from B
 		says := fmt.Sprintf("undecided: A passes %s and B %s (%s)", t.A, t.B, t.Evidence)
 		if t.Unsettled {
 			return says + "; more pairs are unlikely to settle it, as the rates are too close"
@@ -360,9 +362,8 @@ func (x *facts) undecidedSays() string {
 		return says + fmt.Sprintf("; about %s would settle it (runs.repeats, runs.max_repeats)", counted(t.More, "more pair", "more pairs"))
 	}
 	says := fmt.Sprintf("undecided: A passes %d of %d, which shows neither that it is reliable nor that it fails", a.result.Pass, a.result.Scored)
-	r, ok, _ := x.by.sequence().MoreNeeded(a.result.Scored, a.result.Pass, mostMore)
-	if !ok {
+	if !likely {
 		return says + "; more repeats are unlikely to settle it, as the rate is between the two"
 	}
-	return says + fmt.Sprintf("; about %s would settle it (runs.repeats, runs.max_repeats)", counted(r, "more repeat", "more repeats"))
+	return says + fmt.Sprintf("; about %s would settle it (runs.repeats, runs.max_repeats)", counted(more, "more repeat", "more repeats"))
 }

@@ -130,7 +130,7 @@ func TestNextPairs(t *testing.T) {
 			t.Errorf("A %v, B %v: %s in %.3f of the runs, want %.3f", test.pA, test.pB, test.kind, share, test.share)
 		}
 		for cell, want := range map[matrix.CellID]float64{matrix.CellA: test.eA, matrix.CellB: test.eB} {
-			if mean := float64(trials[cell]) / runs; mean < want-.7 || mean > want+1.3 { // trials come in batches of up to four
+			if mean := float64(trials[cell]) / runs; mean < want-3.5 || mean > want+1.3 { // in batches of up to four, and given up where the rates are too close
 				t.Errorf("A %v, B %v: %.1f trials of %s on average, want about %.1f", test.pA, test.pB, mean, cell, want)
 			}
 		}

@@ -76,6 +76,7 @@ type walker struct {
 	suspects  []Defect      // what the trace shows, where it is open whether it matters
 
 	behindSays []string // of each of these
+	beside     string   // the repair that fails although the evidence is in its prompt
 	ended      bool
 	last       *Rule // is left when no other fires
 }

@@ -13,6 +13,19 @@ type Want struct {
 	Reps int
 }
 
+// Where a decision within what is left of the most repetitions has a smaller chance than hopeless, no more are bought: the rates are too
+// close to settle. Stopping without a decision makes no error, so that it costs nothing of the error rate; some few decisions are lost.
+const (
+	hopeless       = 0.25
+	fewestToGiveUp = 10
+)
+
+// hopeless reports whether a cell on its own is not worth more repetitions.
+func (x *facts) hopeless(c *cellFacts) bool {
+	_, likely, chance := x.by.sequence().MoreNeeded(c.result.Scored, c.result.Pass, max(c.cap-c.asked(), 0))
+	return c.result.Scored >= fewestToGiveUp && !likely && chance < hopeless
+}
+
 // mostAtOnce is how many repetitions of a cell are asked for before it is looked at again.
 const mostAtOnce = 4
 
@@ -74,7 +87,7 @@ func (c *cellFacts) goes() bool {
 func (x *facts) nextPairs() []Want {
 	a, b := x.cells[matrix.CellA], x.cells[matrix.CellB]
 	alone := func(c *cellFacts) []Want {
-		if !c.goes() || c.decided != measure.Undecided {
+		if !c.goes() || c.decided != measure.Undecided || x.hopeless(c) {
 			return nil
 		}
 		return []Want{{c.result.Cell, c.asked() + x.fewest(c, func(more []bool) bool {
@@ -93,6 +106,9 @@ func (x *facts) nextPairs() []Want {
 	}
 	passA, passB := a.outcomes(), b.outcomes()
 	n := min(len(passA), len(passB))
+	if _, likely, chance := measure.MorePairs(count(passA[:n]), count(passB[:n]), n, a.cap-n, x.by.alpha); n >= fewestToGiveUp && !likely && chance < hopeless {
+		return nil
+	}
 	step := x.fewest(a, func(moreA []bool) bool {
 		for _, pass := range []bool{true, false} {
 			moreB := slices.Repeat([]bool{pass}, len(moreA))

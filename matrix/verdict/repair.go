@@ -109,15 +109,21 @@ func (x *facts) nextRepairs() []Want {
 }
 
 // settled reports whether more repetitions of a repair change nothing.
-func (x *facts) settled(c *cellFacts) bool { return !x.p.Auto || c.decided != measure.Undecided }
+func (x *facts) settled(c *cellFacts) bool {
+	return !x.p.Auto || c.decided != measure.Undecided || x.hopeless(c)
+}
 
 // recovers reports whether a repair, held against A, makes the case pass: it is reliable, and better than A. Several repairs are looked
 // at, so that each must show more.
 func (x *facts) recovers(c *cellFacts) bool {
+	return x.beats(c, x.cells[matrix.CellA])
+}
+
+func (x *facts) beats(c, base *cellFacts) bool {
 	if !c.usable() || c.decided != measure.Passes {
 		return false
 	}
-	up := x.by.contrast(x.cells[matrix.CellA].outcomes(), c.outcomes()).up
+	up := x.by.contrast(base.outcomes(), c.outcomes()).up
 	return atMost(up*float64(max(x.repairsRun(), 1)), x.by.alpha)
 }
 
@@ -166,7 +172,7 @@ func (w *walker) checkDefects() {
 			planned, _ := w.p.Cell(cell)
 			d.Evidence = append(d.Evidence, fmt.Sprintf("%s: %s", passes(w.facts, cell), planned.Change))
 			switch {
-			case c.passes() && cell == matrix.RungPrompt:
+			case cell == matrix.RungPrompt && w.beats(c, w.cells[matrix.CellB]):
 				w.blamePrompt(d)
 			case w.recovers(c) && cell.Run() == matrix.Production:
 				d.Grade, recovered = Verified, true
@@ -183,12 +189,17 @@ func (w *walker) checkDefects() {
 }
 
 // reveal adds the first defect of the repaired production that is not known yet. Where the gold at a better place recovers the answer,
-// neither what the generator makes of the repaired context is one, nor a rank among items that only the repair let in.
+// a rank among items that only the repair let in is none; and what the generator makes of the repaired context is not told apart, as
+// none of D was made of it.
 func (w *walker) reveal(cell matrix.CellID, behind *Defect, recovered bool) {
-	next := walk(w.repaired(cell))
+	repaired := w.repaired(cell)
+	if recovered && repaired.allInPrompt() {
+		w.beside = passes(w.facts, cell)
+	}
+	next := walk(repaired)
 	for i, d := range next.defects {
 		known := slices.ContainsFunc(slices.Concat(w.defects, w.behind), func(known Defect) bool { return known.Name() == d.Name() })
-		if known || recovered && (d.Stage == behind.Stage || !isBeforePrompt(d.Stage)) {
+		if known || recovered && (d.Stage == behind.Stage || !isBeforeAnswer(d.Stage) && d.Stage != StagePrompt) {
 			continue
 		}
 		d.Behind = behind.Name()
@@ -196,8 +207,6 @@ func (w *walker) reveal(cell matrix.CellID, behind *Defect, recovered bool) {
 		return
 	}
 }
-
-func isBeforePrompt(s Stage) bool { return isBeforeAnswer(s) || s == StagePrompt }
 
 // blamePrompt says that a defect of the generation goes away with the production prompt.
 func (w *walker) blamePrompt(d *Defect) {

@@ -40,6 +40,9 @@ func assembleRules() []Rule {
 				if d == nil {
 					return no
 				}
+				if a := x.e.Pipeline.Assemble; a.Overflow == matrix.OverflowStop && a.Budget.N > 0 && d.Units <= a.Budget.N {
+					return yes(fmt.Sprintf("gold %s: rank %d, behind an item that the budget of %s does not hold, where packing stops (overflow: stop); it would fit itself (needs %d)", g.name(), g.rankPassedOn(), a.Budget, d.Units))
+				}
 				return yes(fmt.Sprintf("gold %s: rank %d, cut by the budget of %s (needs %d)", g.name(), g.rankPassedOn(), x.e.Pipeline.Assemble.Budget, d.Units))
 			}),
 		rule("deduplicated", "The evidence was taken for a duplicate and left out.",

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/measure"
 )
 
 // summary is one line: what was seen.
@@ -49,7 +50,12 @@ func (w *walker) story() string {
 	case len(w.defects) > 0:
 		out = append(out, w.says[0])
 		first, b := w.defects[0], w.cells[matrix.CellB]
-		if len(w.defects) == 1 && b.passes() && w.goldTested() && isBeforeAnswer(first.Stage) {
+		switch alone := len(w.defects) == 1 && b.passes() && w.goldTested() && isBeforeAnswer(first.Stage); {
+		case alone && b.decided != measure.Passes:
+			out = append(out, fmt.Sprintf("With the evidence in its prompt the same generator answers better (B %d of %d); whether it is reliable then is not established.", b.result.Pass, b.result.Scored))
+		case alone && w.beside != "":
+			out = append(out, fmt.Sprintf("With the evidence alone in its prompt the same generator answers correctly (B %d of %d). Repaired alone it fails all the same (%s), with the evidence in its prompt: what stands beside it matters, too.", b.result.Pass, b.result.Scored, w.beside))
+		case alone:
 			out = append(out, fmt.Sprintf("With the evidence in its prompt the same generator answers correctly (B %d of %d), so the prompt and the generator are not at fault here.", b.result.Pass, b.result.Scored))
 		}
 		if len(w.defects) == 1 && b.passes() && w.standIn && isBeforeAnswer(first.Stage) {
@@ -62,7 +68,7 @@ func (w *walker) story() string {
 			out = append(out, "A second defect stands behind it: "+lowerFirst(s))
 		}
 		for _, s := range w.behindSays {
-			out = append(out, "With that repaired, the next one shows: "+lowerFirst(s))
+			out = append(out, "Repaired alone it fails all the same, and the next one shows: "+lowerFirst(s))
 		}
 	case w.outcome == Environment:
 		out = append(out, "The provider or the store did not give an answer that can be scored; no stage is blamed.")
@@ -70,6 +76,9 @@ func (w *walker) story() string {
 		out = append(out, "What was observed does not decide the case.")
 	case w.qualifier == CorrectRefusal:
 		out = append(out, "The case says that nothing answers the question, and the system refuses.")
+		if t := w.productionTrial(); t != nil && len(t.Packed) == 0 && !t.Unseen(matrix.PackedUnobserved) {
+			out = append(out, "Nothing was packed, so that whether it refuses with a context before it was not tested.")
+		}
 	case w.qualifier == WithoutEvidence:
 		out = append(out, "The answer is right although the evidence never reached the prompt: "+w.howKnown())
 	case w.qualifier == FromMemory:

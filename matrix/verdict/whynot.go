@@ -14,7 +14,8 @@ var ErrNoLabel = errors.New("there is no such label")
 // WhyNot says why a case was not given a label.
 type WhyNot struct {
 	Label    string   `json:"label"`
-	Given    bool     `json:"given"` // it was
+	Given    bool     `json:"given"`          // it was
+	Open     bool     `json:"open,omitempty"` // it may be, as the case is undecided
 	Because  []string `json:"because"`
 	Observed []string `json:"observed,omitempty"` // what the label would rest on
 	Decides  string   `json:"decides"`            // the check that would have given it
@@ -49,6 +50,12 @@ func ExplainWhyNot(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matr
 			return out, nil
 		}
 	}
+	for _, d := range w.suspects {
+		if d.Name() == label {
+			out.Open, out.Because = true, append([]string{w.undecidedSays()}, d.Evidence...)
+			return out, nil
+		}
+	}
 	if out.Because = w.asksNothing(&rules[i]); out.Because == nil {
 		for j := range rules[i:] { // a label may stand in several rules
 			if rules[i+j].ID() == label {
@@ -60,6 +67,7 @@ func ExplainWhyNot(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matr
 			}
 		}
 	}
+	out.Open = w.undecidedA() && rules[i].gold == nil && rules[i].Stage != StageFixture && rules[i].Stage != StageAccess
 	out.Observed = w.restsOn(&rules[i])
 	return out, nil
 }
@@ -78,7 +86,7 @@ func (w *walker) asksNothing(r *Rule) []string {
 		return []string{passes(w.facts, matrix.CellA) + ": nothing failed that a stage could be blamed for"}
 	case !a.usable():
 		return []string{"A was not scored, so that nothing failed: " + w.environment()}
-	case !a.fails():
+	case !a.fails() && r.gold == nil:
 		return []string{w.undecidedSays()}
 	}
 	return nil
@@ -99,7 +107,7 @@ func (w *walker) ruledOut(rules []Rule, at int) []string {
 		case g.lost == crossedAll:
 			out = append(out, fmt.Sprintf("gold %s: it stands in A's prompt, so that no stage before the prompt has lost it", g.name()))
 		case g.rule != nil && slices.IndexFunc(rules, func(r Rule) bool { return r.ID() == g.rule.ID() }) < at:
-			out = append(out, fmt.Sprintf("gold %s: it was not asked, as %s explains the loss before it: %s", g.name(), g.rule.ID(), w.defects[w.fired[g.rule]].Evidence[0]))
+			out = append(out, fmt.Sprintf("gold %s: it was not asked, as %s explains the loss before it: %s", g.name(), g.rule.ID(), w.evidenceOf(g.rule)))
 		case f.answer == matrix.Unknown:
 			out = append(out, fmt.Sprintf("gold %s: it is not known: %s", g.name(), f.missing))
 		case g.blocked != "":
@@ -111,6 +119,16 @@ func (w *walker) ruledOut(rules []Rule, at int) []string {
 		}
 	}
 	return out
+}
+
+// evidenceOf is what a rule that fired saw first.
+func (w *walker) evidenceOf(r *Rule) string {
+	for _, d := range slices.Concat(w.defects, w.suspects) {
+		if d.Name() == r.ID() {
+			return d.Evidence[0]
+		}
+	}
+	return r.Says
 }
 
 // lostAt says how far a required item came.

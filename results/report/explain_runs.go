@@ -150,8 +150,11 @@ func (x *explained) attribution() {
 			verdict.RestoresForSome: "provisional: gold alone helps; whether it restores is not established",
 		}[t.Level]
 	}
-	parts = append(parts, fmt.Sprintf("A passes %s, B %s", t.A, t.B), fmt.Sprintf("%s, where at most %s of such claims are wrong", t.Evidence, t.Alpha))
-	if bounds := differenceOf(t.Interval); bounds != "" {
+	parts = append(parts, fmt.Sprintf("A passes %s, B %s", t.A, t.B))
+	if evidence := differenceShown(t); evidence != "" {
+		parts = append(parts, evidence)
+	}
+	if bounds := differenceOf(t.Interval); bounds != "" && t.By == verdict.DecidedFixed { // the other is so wide that it only confuses
 		parts = append(parts, "B passes more by "+bounds)
 	}
 	switch {
@@ -161,6 +164,18 @@ func (x *explained) attribution() {
 		parts = append(parts, "more pairs are unlikely to decide")
 	}
 	x.labelled("A against B", strings.Join(parts, "; "))
+}
+
+// differenceShown says what the evidence of a difference between A and B is worth.
+func differenceShown(t *verdict.Attribution) string {
+	alpha, err := strconv.ParseFloat(t.Alpha, 64)
+	if err != nil || !(alpha > 0 && alpha < 1) {
+		return ""
+	}
+	if t.By == verdict.DecidedFixed {
+		return fmt.Sprintf("that they differ has %s (a difference needs %s or less)", t.Evidence, t.Alpha)
+	}
+	return fmt.Sprintf("that they differ has evidence %s (a difference needs %.0f)", t.Evidence, 1/alpha)
 }
 
 // differenceOf writes the interval of a difference of rates, which may be negative.

@@ -261,6 +261,9 @@ func (p *page) exitLine(s *results.Summary) {
 	switch {
 	case s.Counts.Blocking > 0:
 		p.labelled("blocked", "by "+named(s, (*results.CaseSummary).Blocks))
+		if held != "" {
+			p.labelled("held", "undecided: "+held)
+		}
 	case s.Counts.Environment > 0:
 		p.labelled("unjudged", "errors of the environment in "+named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Environment }))
 	case held != "":

@@ -9,11 +9,14 @@ import (
 // WhyNot says why a case was not given a label.
 func WhyNot(w io.Writer, caseID string, n *verdict.WhyNot, o Options) error {
 	p := newPage(o, explainLabels)
-	says, mark := "is not "+p.bold(Safe(n.Label)), p.mark(markFail)
-	if n.Given {
-		says, mark = "is "+p.bold(Safe(n.Label)), p.mark(markPass)
+	says := "is not "
+	switch {
+	case n.Given:
+		says = "is "
+	case n.Open:
+		says = "is not decided to be "
 	}
-	p.line(mark + " " + p.bold(Safe(caseID)) + "   " + says)
+	p.line(p.bold(Safe(caseID)) + " " + says + p.bold(Safe(n.Label)))
 	p.blank()
 	p.bullets("because", n.Because)
 	p.labelled("the check", n.Decides)
