@@ -22,6 +22,6 @@ what to write into the experiment.`,
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.calibrateFloorCommand())
+	c.AddCommand(a.calibrateJudgeCommand(), a.calibrateFloorCommand())
 	return c
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,7 +68,7 @@ func TestAgree(t *testing.T) {
 	}
 
 	labels[1].Of = 84
-	other := append(judged, judged[5])
+	other := slices.Concat(judged, judged[5:6])
 	other[84].Judge.Settings = "t"
 	if _, err := Agree(other, labels, nil, ""); !errors.Is(err, ErrTwoJudges) {
 		t.Errorf("want %v, got %v", ErrTwoJudges, err)

@@ -133,7 +133,7 @@ func TestJudgeDoesNotDecide(t *testing.T) {
 		{"worse than persons", calibration(func(c *matrix.Calibration) {
 			c.Labels = matrix.LabelCounts{BothPass: 60, HumanPass: 2, JudgePass: 2, BothFail: 60}
 			c.Humans = &matrix.LabelCounts{BothPass: 50, BothFail: 50}
-		}), ""},
+		}), "it agrees with persons by more than 0.05 less"},
 		{"a slice that was not labelled", calibration(func(c *matrix.Calibration) { c.By = []string{"language"} }), `not show it for cases of language "en"`},
 		{"a slice of too few labels", calibration(func(c *matrix.Calibration) {
 			c.By = []string{"language"}
@@ -143,7 +143,9 @@ func TestJudgeDoesNotDecide(t *testing.T) {
 		{"it says absent", each(func(j *matrix.Judgement) { j.Word = matrix.Absent }), ""},
 		{"it contradicts", each(func(j *matrix.Judgement) { j.Word = matrix.Contradicted }), ""},
 		{"void", each(func(j *matrix.Judgement) { j.Void = "the quote is not in the answer" }), ""},
-		{"a claim that is never to be said", func(s setup) { s.c.Claims = []matrix.Claim{{ID: "pets", Any: []string{"pets are welcome"}, Never: []string{"dog"}}} }, ""},
+		{"a claim that is never to be said", func(s setup) {
+			s.c.Claims = []matrix.Claim{{ID: "pets", Any: []string{"pets are welcome"}, Never: []string{"dog"}}}
+		}, ""},
 		{"a claim that cites", func(s setup) { s.c.Claims[0].Cites = []string{"rules"} }, ""},
 		{"a near miss", func(s setup) { s.c.Claims[0].Any = []string{"9 dogs"}; answerAll(s.o, "You may take 8 dogs.") }, ""},
 		{"a refusal", func(s setup) { s.e.Pipeline.Refusal = []string{"take your dog"} }, ""},
