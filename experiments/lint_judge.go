@@ -24,6 +24,7 @@ func (l *loader) lintJudge(root *node, e *matrix.Experiment) {
 	if judge.AnswerRelevancy != nil && e.Backends.Embedder == nil && !root.lost("backends", "embedder") {
 		l.fail(root.place("judge", "answer_relevancy"), "answer_relevancy compares questions by their vectors: add backends.embedder, or take answer_relevancy away")
 	}
+	l.lintCalibration(root, e)
 	if model, same := sameModel(e.Backends.Judge, e.Backends.Generator); same && !root.lost("backends", "generator") {
 		what := "the judge is the generator itself"
 		if model != "" {

@@ -34,6 +34,7 @@ func (l *loader) resolve(root *node, prompt map[string]any, rewrite string, into
 	}
 	l.experimentShape.fill(l.experimentShape.root, value)
 	ok := l.resolveBackends(root, value)
+	ok = l.calibration(root, value) && ok
 	pipeline := value["pipeline"].(map[string]any)
 	search := pipeline["search"].(map[string]any)
 	if filter, given := search["filter"].(map[string]any); given {

@@ -55,6 +55,8 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 		{experimentShape, "#/$defs/runs", matrix.Runs{}, nil},
 		{experimentShape, "#/$defs/limits", matrix.Limits{}, nil},
 		{experimentShape, "#/$defs/judge", matrix.Judge{}, nil},
+		{experimentShape, "#/$defs/checks", matrix.Checks{}, nil},
+		{experimentShape, "#/$defs/checks/properties/floor", matrix.Floor{}, nil},
 		{experimentShape, "#/$defs/judge/properties/answer_relevancy", matrix.AnswerRelevancy{}, nil},
 		{experimentShape, "#/$defs/pins/properties/judge", matrix.JudgePin{}, nil},
 	} {

@@ -287,6 +287,7 @@ type Checks struct {
 	MaxAge      Duration `json:"max_age,omitzero"`     // an item that was indexed longer ago is not fresh; 0: no limit
 	SecondLook  Duration `json:"second_look,omitzero"` // how long behind the scan a search is made again where evidence is missing; 0: it is not
 	Elsewhere   int      `json:"elsewhere"`            // the most items of other collections that are read for evidence that is missing
+	Floor       *Floor   `json:"floor,omitempty"`      // of the gold's own score; nil: its rank in the full ranking is used
 }
 
 // Limits bound the work.

@@ -6,7 +6,7 @@ import (
 )
 
 // Judge says what a second model is asked about the answers. Its word is recorded beside the deterministic result and changes
-// no verdict. A nil Judge asks nothing.
+// no verdict, but for claims of which Calibration shows what it is worth. A nil Judge asks nothing.
 type Judge struct {
 	Claims           bool             `json:"claims"`                     // of each claim: does the answer entail it, contradict it, or not speak of it
 	Faithfulness     bool             `json:"faithfulness"`               // are the answer's statements supported by its context
@@ -17,6 +17,7 @@ type Judge struct {
 	Temperature      Decimal          `json:"temperature"`
 	Seed             int64            `json:"seed"`
 	MaxTokens        int              `json:"max_tokens"` // of one judgement
+	Calibration      *Calibration     `json:"calibration,omitempty"`
 }
 
 // AnswerRelevancy is how answer relevancy is measured: by so many questions that the judge finds the answer to be one to.

@@ -314,6 +314,9 @@ func expandSearches(e *Experiment, c *Case) []PlannedSearch {
 	probe(ProbeExact, vectors && !s.Exact, "the search is exact")
 	probe(ProbeKeyword, s.Mode == ModeHybrid, "the keyword arm alone")
 	probe(ProbeDense, s.Mode == ModeHybrid, "the dense arm alone")
+	for _, arm := range s.Arms() {
+		probe(ProbeOwn(arm), s.Mode == ModeHybrid && !e.Pipeline.Rewrite.Many() && e.Checks.Floor.Arm(arm) != nil, "the gold items are asked for by name, of the "+arm+" arm alone")
+	}
 	probe(ProbeIndexEmbed, vectors, "the query is embedded as the index is pinned or declared to be")
 	probe(ProbeUncached, vectors && e.Backends.Pipeline == nil && !e.Pipeline.Rewrite.Many(), "the query is embedded past a cache of its vector")
 	probe(ProbeStatistics, s.Mode != ModeDense && len(s.Filter) > 0, "words are counted over what the filter admits")

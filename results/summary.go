@@ -169,6 +169,8 @@ type CellSummary struct {
 	Wilson95 []string `json:"wilson95,omitempty"` // of Pass/Scored, the number of trials being fixed in advance
 	// Sequence95 is the interval where the trials were counted until they decided.
 	Sequence95 []string `json:"sequence95,omitempty"`
+	ByJudge    int      `json:"by_judge,omitempty"` // of Pass: by the word of a calibrated judge
+	Judged95   []string `json:"judged95,omitempty"` // then: with what its error adds
 
 	Refused int           `json:"refused"`
 	Held    matrix.Answer `json:"held,omitempty"`  // the declared expectation of a perturbation
@@ -177,6 +179,9 @@ type CellSummary struct {
 
 // Interval returns the interval of the pass rate, nil where there is none.
 func (c CellSummary) Interval() []string {
+	if c.Judged95 != nil {
+		return c.Judged95
+	}
 	if c.Sequence95 != nil {
 		return c.Sequence95
 	}
@@ -250,7 +255,7 @@ func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observation
 	for _, c := range e.Cells {
 		s.Cells[c.Cell] = CellSummary{
 			Trials: c.Scored + c.Unscored + c.Failed, Scored: c.Scored, Pass: c.Pass, Errors: c.Failed,
-			Unscored: c.Unscored, NotRun: c.NotRun, Exact: c.Exact, Decision: c.Decision, Wilson95: c.Wilson95, Sequence95: c.Sequence95, Refused: c.Refused, Held: c.Held, Shows: c.Shows,
+			Unscored: c.Unscored, NotRun: c.NotRun, Exact: c.Exact, Decision: c.Decision, Wilson95: c.Wilson95, Sequence95: c.Sequence95, ByJudge: c.ByJudge, Judged95: c.Judged95, Refused: c.Refused, Held: c.Held, Shows: c.Shows,
 		}
 	}
 	for _, c := range e.Checks {

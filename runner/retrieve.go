@@ -361,6 +361,10 @@ func (r *caseRun) probes(ctx context.Context) error {
 				return err
 			}
 			continue
+		case matrix.ProbeOwn(matrix.ModeDense), matrix.ProbeOwn(matrix.ModeKeyword):
+			if s = r.own(planned.Cell, r.goldIDs()); len(s.only) == 0 {
+				continue
+			}
 		case matrix.ProbeDeclared:
 			continue // made before, where the service searched itself
 		case matrix.ProbeAhead:

@@ -30,6 +30,8 @@ type Options struct {
 	// ExitCode says with which code the command ends where an error ends the run, for the summary that is kept; nil: the code
 	// of the cases that were judged.
 	ExitCode func(error) int
+
+	drawn draw // the sample of the store that [Floor] asks for
 }
 
 // ErrDrained is returned when Options.Drain ended the run before every case was started.
@@ -54,6 +56,7 @@ type session struct {
 	observed      matrix.Answer // whether the generator's word holds
 
 	notes *notes
+	drawn draw
 }
 
 // notes are warnings about the run as a whole.
@@ -130,7 +133,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	if err != nil {
 		return nil, err
 	}
-	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), flow: newFlow(l.Experiment.Limits.Concurrency), notes: &notes{}}
+	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), flow: newFlow(l.Experiment.Limits.Concurrency), notes: &notes{}, drawn: o.drawn}
 	s.deterministic = b.deterministic()
 	defer func() {
 		if err != nil {

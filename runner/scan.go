@@ -22,6 +22,7 @@ type presence struct {
 	gold     map[string][]matrix.GoldFacts // by case id
 	sample   []sampled                     // seeded, in the order of the seed
 	size     int                           // of the sample
+	seed     uint64                        // of another sample; 0: the one of every run
 	others   map[string]adapters.Item      // items of declared distractors, by source and by id
 	err      error
 }
@@ -40,7 +41,7 @@ const spareItems = 32
 func (s *session) prove(ctx context.Context, cases []*matrix.Case) (*presence, error) {
 	p := &presence{
 		gold: map[string][]matrix.GoldFacts{}, others: map[string]adapters.Item{}, fresh: s.freshness(),
-		size: max(s.experiment.Checks.Sample, spareItems+s.experiment.Runs.SeededItems()),
+		size: max(s.experiment.Checks.Sample, spareItems+s.experiment.Runs.SeededItems(), s.drawn.size), seed: s.drawn.seed,
 	}
 	wanted := newSearchParty(s.experiment, cases)
 	for _, c := range cases {
@@ -117,7 +118,7 @@ func (p *presence) see(item adapters.Item) {
 	}
 	h := fnv.New64a()
 	h.Write([]byte(item.ID))
-	seed := spread(h.Sum64())
+	seed := spread(h.Sum64() ^ spread(p.seed))
 	at, _ := slices.BinarySearchFunc(p.sample, seed, func(v sampled, seed uint64) int { return cmp.Compare(v.seed, seed) })
 	if at < p.size {
 		p.sample = slices.Insert(p.sample, at, sampled{seed, item})

@@ -50,7 +50,7 @@ func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ 
 		var rewritten *matrix.Observations
 		for _, point := range all {
 			e := l.Experiment
-			e.Judge = nil          // its word changes no verdict
+			e.Judge = nil          // a sweep asks none
 			e.Runs.Repairs = false // the points show what a change does
 			e.Pipeline.Search.K = point.K
 			e.Pipeline.Search.Depth = max(e.Pipeline.Search.Depth, point.K)

@@ -79,6 +79,8 @@ func commandLines(t *testing.T, results string) map[string][]string {
 		"labels":          {"labels"},
 		"labels of one":   {"labels", "index/missing"},
 		"sweep":           {"sweep", travelPolicy, "--case", "gym-fee", "--k", "2", "--budget", "50"},
+		"calibrate":       {"calibrate"},
+		"calibrate floor": {"calibrate", "floor", "../../experiments/examples/stores", "--json"},
 		"selftest":        {"selftest", "--faults", "index/ghost", "--noise", "none", "--pairs", "0"},
 		"selftest --json": {"selftest", "--faults", "index/ghost", "--noise", "none", "--pairs", "0", "--json"},
 		"sweep --json":    {"sweep", travelPolicy, "--case", "gym-fee", "--k", "2", "--budget", "50", "--json"},

@@ -62,6 +62,8 @@ func (p Passed) String() string { return fmt.Sprintf("%d of %d", p.Pass, p.Score
 type deciding struct {
 	by    string
 	alpha float64
+	// Where a judge decides trials: the most of the failing that it passes, and of the passing that it fails.
+	falsePass, falseFail float64
 }
 
 func decidingBy(e *matrix.Experiment, p *matrix.Plan) deciding {
@@ -75,8 +77,14 @@ func decidingBy(e *matrix.Experiment, p *matrix.Plan) deciding {
 	return d
 }
 
+// rates are the two between which nothing is decided, as rates of what passes by the judge where there is one.
+func (d deciding) rates() (failing, reliable float64) {
+	return failingRate + float64((1-failingRate)*d.falsePass), float64(reliableRate * (1 - d.falseFail))
+}
+
 func (d deciding) sequence() measure.Sequential {
-	return measure.Sequential{Low: failingRate, High: reliableRate, Alpha: d.alpha}
+	failing, reliable := d.rates()
+	return measure.Sequential{Low: failing, High: reliable, Alpha: d.alpha}
 }
 
 // of decides about outcomes in the order of the plan.
@@ -93,7 +101,8 @@ func (d deciding) of(passes []bool, production bool) measure.Decision {
 		decision, _ := d.sequence().Decide(passes)
 		return decision
 	}
-	return measure.FixedVerdict(len(passes), k, failingRate, reliableRate, d.alpha, production)
+	failing, reliable := d.rates()
+	return measure.FixedVerdict(len(passes), k, failing, reliable, d.alpha, production)
 }
 
 func count(passes []bool) int {

@@ -10,6 +10,7 @@ import (
 // finish counts claims and says whether each perturbation shows what it is declared to show.
 func (x *facts) finish() {
 	x.compareGenerators()
+	x.compareJudged()
 	x.decideCells()
 	for _, planned := range x.p.Cells {
 		c := x.cells[planned.Cell]
@@ -21,6 +22,7 @@ func (x *facts) finish() {
 			c.result.Decision = c.decided.String()
 		}
 		c.result.interval(x.by.by)
+		x.widen(c)
 		for i, claim := range x.c.Claims {
 			count := ClaimCount{ID: claim.ID, N: len(c.features)}
 			for _, f := range c.features {

@@ -145,6 +145,8 @@ type CellResult struct {
 	// advance, or one that holds whenever the counting stops.
 	Wilson95   []string           `json:"wilson95,omitempty"`
 	Sequence95 []string           `json:"sequence95,omitempty"`
+	ByJudge    int                `json:"by_judge,omitempty"` // of Pass: by the word of a calibrated judge
+	Judged95   []string           `json:"judged95,omitempty"` // then: with what the error of the judge adds
 	Refused    int                `json:"refused"`
 	Expect     matrix.Expectation `json:"expect,omitempty"`
 	Held       matrix.Answer      `json:"held,omitempty"`  // the expectation: yes, no, unknown
@@ -154,6 +156,9 @@ type CellResult struct {
 
 // Interval returns the interval of the pass rate, nil where there is none.
 func (r *CellResult) Interval() []string {
+	if r.Judged95 != nil {
+		return r.Judged95
+	}
 	if r.Sequence95 != nil {
 		return r.Sequence95
 	}

@@ -62,6 +62,7 @@ type facts struct {
 	gold   []*goldState
 
 	by          deciding
+	heeded      heeded
 	attributed  measure.Attribution // measure.Unattributed also where A and B cannot be held against each other
 	attribution *Attribution        // nil there
 
@@ -146,9 +147,10 @@ func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 	for _, planned := range p.Cells {
 		x.cells[planned.Cell] = &cellFacts{cap: planned.Repeats, result: CellResult{Cell: planned.Cell, Planned: planned.Repeats, Exact: p.Deterministic, Expect: planned.Expect}}
 	}
+	trials := x.heed()
 	for i := range o.Trials {
-		if cell, ok := x.cells[o.Trials[i].Cell]; ok && i < len(f.Trials) {
-			cell.add(&o.Trials[i], &f.Trials[i], p.Deterministic)
+		if cell, ok := x.cells[o.Trials[i].Cell]; ok && i < len(trials) {
+			cell.add(&o.Trials[i], &trials[i], p.Deterministic)
 		}
 	}
 	x.finish()

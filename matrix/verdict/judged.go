@@ -7,8 +7,8 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
-// Judged is what a model said of the answers, beside what was decided without it. Nothing in it changes an outcome. Every count
-// of judgements includes those that an identical question answered.
+// Judged is what a model said of the answers, beside what was decided without it. Nothing in it changes an outcome, but for the claims
+// that are Decided. Every count of judgements includes those that an identical question answered.
 type Judged struct {
 	Model         string       `json:"model"`                    // that was asked for
 	ModelReported []string     `json:"model_reported,omitempty"` // every one that answered, sorted
@@ -18,8 +18,9 @@ type Judged struct {
 	Void          int          `json:"void"`       // answered, and the answer decides nothing
 	Failed        int          `json:"failed"`     // errors
 	NotRun        int          `json:"not_run"`
-	Compared      int          `json:"compared"` // words on claims that could be held against the deterministic result
-	Agree         int          `json:"agree"`    // of those
+	Compared      int          `json:"compared"`          // words on claims that could be held against the deterministic result
+	Agree         int          `json:"agree"`             // of those
+	Decided       int          `json:"decided,omitempty"` // claims that the match leaves missing, and that its word met
 	Cells         []JudgedCell `json:"cells,omitempty"`
 }
 
@@ -72,7 +73,7 @@ func (x *facts) judged() *Judged {
 	if x.e.Backends.Judge == nil || !x.e.Judge.Asks() {
 		return nil
 	}
-	out := &Judged{}
+	out := &Judged{Decided: x.heeded.claims}
 	reported := map[string]bool{}
 	for i := range x.o.Judgements {
 		j := &x.o.Judgements[i]
@@ -158,12 +159,9 @@ func (x *facts) agrees(claim *matrix.Claim, j *matrix.Judgement) (agrees, compar
 	if !said(j) || len(claim.Cites) > 0 {
 		return false, false
 	}
-	cell := x.cells[j.Cell]
-	if cell == nil {
-		return false, false
-	}
-	for _, f := range cell.features {
-		if f.Rep != j.Rep {
+	for n := range x.f.Trials { // as the match has them, whatever the judge has decided
+		f := &x.f.Trials[n]
+		if f.Cell != j.Cell || f.Rep != j.Rep {
 			continue
 		}
 		i := slices.IndexFunc(f.Claims, func(r ClaimResult) bool { return r.ID == claim.ID })

@@ -38,7 +38,7 @@ func (x *facts) judgeFindings(d *Judged) []string {
 	if d.Agree < d.Compared {
 		say("%d of %s on claims not as the deterministic check has it: %s", d.Compared-d.Agree, counted(d.Compared, "word", "words"), disagreements(d))
 	}
-	return append(out, x.judgeIdentity(d)...)
+	return slices.Concat(out, x.heededFindings(), x.judgeIdentity(d))
 }
 
 // judgeIdentity holds who judged against who was to judge, and against who was judged.

@@ -118,6 +118,10 @@ func retrieveRules() []Rule {
 			"the gold item's own score in the full ranking against the best one", "keep the symbols that matter (token_chars), put the asker's words into the chunk, or add a dense arm or a reranker",
 			"work on the order among equal scores: it is that of the ids",
 			undistinguished),
+		rule("vocabulary-miss", "To the search the evidence is no nearer to the query than an item that has nothing to do with it.",
+			"the gold item's own score against the floor that was measured on this store", "add the asker's words to the chunk, another embedding model, or a keyword arm",
+			"a larger k: what has nothing to do with the query stands ahead of it",
+			belowFloor),
 		rule("below-cutoff", "The evidence is in the store and was found, but ranked below what is passed on.",
 			"rank of the gold item in the full ranking against k", "a reranker, or a larger k together with a larger budget: culprit sweep",
 			"prompt edits: what is missing never reached the prompt",
@@ -298,10 +302,10 @@ func (x *facts) deep(g *goldState) string {
 
 func belowCutoff(x *facts, g *goldState) finding {
 	if rank, cell := x.elsewhere(g); g.place.BySpan == 0 && rank > 0 {
-		return yes(fmt.Sprintf("gold %s: not returned in production, and rank %d of k = %d in %s, so the cutoff would cut it all the same", g.name(), rank, x.search.K, cell))
+		return yes(append([]string{fmt.Sprintf("gold %s: not returned in production, and rank %d of k = %d in %s, so the cutoff would cut it all the same", g.name(), rank, x.search.K, cell)}, x.byRank(g)...)...)
 	}
 	if g.place.BySpan == 0 {
-		return yes(x.deep(g))
+		return yes(append([]string{x.deep(g)}, x.byRank(g)...)...)
 	}
 	evidence := []string{fmt.Sprintf("gold %s: rank %d, cutoff %d", g.name(), g.place.BySpan, x.search.K)}
 	for _, arm := range []matrix.CellID{matrix.ProbeKeyword, matrix.ProbeDense} {
@@ -309,5 +313,5 @@ func belowCutoff(x *facts, g *goldState) finding {
 			evidence = append(evidence, fmt.Sprintf("%s arm alone: %s", arm.Variant(), rankOrAbsent(rank)))
 		}
 	}
-	return yes(evidence...)
+	return yes(append(evidence, x.byRank(g)...)...)
 }

@@ -64,6 +64,9 @@ func (p *page) judgeCounts(d *verdict.Judged) []string {
 		}
 		parts = append(parts, agrees)
 	}
+	if d.Decided > 0 {
+		return append(parts, "met "+counted(d.Decided, "claim", "claims")+" that the checks leave missing")
+	}
 	return append(parts, "decides nothing")
 }
 
@@ -156,6 +159,7 @@ func (p *page) runJudged(s *results.Summary) {
 			asked = true
 			sum.Judgements, sum.Void, sum.Failed, sum.NotRun = sum.Judgements+d.Judgements, sum.Void+d.Void, sum.Failed+d.Failed, sum.NotRun+d.NotRun
 			sum.Compared, sum.Agree = sum.Compared+d.Compared, sum.Agree+d.Agree
+			sum.Decided += d.Decided
 		}
 	}
 	if asked {
