@@ -178,8 +178,8 @@ func faults() []fault {
 
 	// The generator.
 	add("the generator says nothing", "generate/empty-answer", anywhere, setting(generator+"fixed", ""))
-	add("the generator flips between right and wrong", "generate/unstable", []string{"plain/", "flood/", "order"}, setting(generator+"flip", tree{"rate": 0.5, "to": "wrong"})).random = true
-	add("the generator refuses now and then", "generate/unstable", []string{"plain/", "flood/", "order"}, setting(generator+"flip", tree{"rate": 0.5, "to": "refuse"})).random = true
+	add("the generator flips between right and wrong", "generate/unstable", []string{"plain/", "flood/", "order"}, setting(generator+"flip", tree{"rate": 0.65, "to": "wrong"})).random = true
+	add("the generator refuses now and then", "generate/unstable", []string{"plain/", "flood/", "order"}, setting(generator+"flip", tree{"rate": 0.65, "to": "refuse"})).random = true
 	add("the generator answers from memory", "generate/ignored-evidence", []string{"plain/", "flood/", "order"}, setting(generator+"ignores_context", true, generator+"memory", "It is a hundred and one doubloons."))
 	add("the generator invents", "generate/ignored-evidence", anywhere, setting(generator+"ignores_context", true, generator+"unable", "invent"))
 	add("the generator gives one answer to everything", "generate/ignored-evidence", anywhere, setting(generator+"fixed", "It is a hundred and one doubloons."))

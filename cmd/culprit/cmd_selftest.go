@@ -50,14 +50,17 @@ is asked, and nothing is kept. The exit code is 3 where a figure is not what is 
 	return c
 }
 
+// mostSelftest bounds each number of cases.
+const mostSelftest = 100_000
+
 // chosen turns the flags into options of the self-test.
 func (o *selftestOptions) chosen() (selftest.Options, error) {
 	for _, n := range []struct {
 		flag string
 		n    int
 	}{{"seeds", o.Seeds}, {"cases", o.Healthy}, {"pairs", o.Pairs}} {
-		if n.n < 0 {
-			return o.Options, usage("--%s is %d, and must be 0 or more", n.flag, n.n)
+		if n.n < 0 || n.n > mostSelftest { // every case is listed before the first is run
+			return o.Options, usage("--%s is %d, and must be 0 to %d", n.flag, n.n, mostSelftest)
 		}
 	}
 	o.Rates = nil

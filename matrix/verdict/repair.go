@@ -189,17 +189,17 @@ func (w *walker) checkDefects() {
 }
 
 // reveal adds the first defect of the repaired production that is not known yet. Where the gold at a better place recovers the answer,
-// a rank among items that only the repair let in is none; and what the generator makes of the repaired context is not told apart, as
+// a rank among items that only the repair let in is none; and what the generator makes of the repaired context is never told apart, as
 // none of D was made of it.
 func (w *walker) reveal(cell matrix.CellID, behind *Defect, recovered bool) {
 	repaired := w.repaired(cell)
-	if recovered && repaired.allInPrompt() {
+	if repaired.allInPrompt() {
 		w.beside = passes(w.facts, cell)
 	}
 	next := walk(repaired)
 	for i, d := range next.defects {
 		known := slices.ContainsFunc(slices.Concat(w.defects, w.behind), func(known Defect) bool { return known.Name() == d.Name() })
-		if known || recovered && (d.Stage == behind.Stage || !isBeforeAnswer(d.Stage) && d.Stage != StagePrompt) {
+		if known || recovered && d.Stage == behind.Stage || !isBeforeAnswer(d.Stage) && d.Stage != StagePrompt {
 			continue
 		}
 		d.Behind = behind.Name()
