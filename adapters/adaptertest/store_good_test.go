@@ -18,7 +18,7 @@ import (
 // abilities are those of the embedded store.
 func abilities() adapters.StoreCapabilities {
 	return adapters.StoreCapabilities{
-		Modes: []string{"keyword", "dense", "hybrid"}, Exact: true, Threshold: true, Filter: true, Vectors: true, Collections: true, Only: true, Local: true,
+		Modes: []string{"keyword", "dense", "hybrid"}, Exact: true, Threshold: true, Filter: true, Vectors: true, Collections: true, Only: true, FilterStatistics: true, Local: true,
 	}
 }
 
