@@ -6,6 +6,7 @@ import (
 )
 
 // Capabilities puts the capabilities of a store on the wire. Whether it is local is not told: a plugin is another process.
+// Nor can it count words over what a filter admits: version 1 of the protocol has no such search, which is then never asked for.
 func Capabilities(c adapters.StoreCapabilities) *pluginv1.StoreCapabilities {
 	return &pluginv1.StoreCapabilities{
 		Modes: c.Modes, Exact: c.Exact, Threshold: c.Threshold, Filter: c.Filter, Vectors: c.Vectors, Collections: c.Collections, Only: c.Only,
