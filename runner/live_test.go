@@ -357,7 +357,7 @@ func TestLabelsInLiveStores(t *testing.T) {
 // engineFault reports whether a setting changes how the embedded engine answers and not what it holds, or names items by ids
 // that they have there.
 func engineFault(set string) bool {
-	for _, fault := range []string{"faults.approximate", "faults.filter", "store.keyword", "pipeline.faults"} {
+	for _, fault := range []string{"faults.approximate", "faults.filter", "faults.late", "store.keyword", "pipeline.faults"} {
 		if strings.Contains(set, fault) {
 			return true
 		}
