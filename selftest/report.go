@@ -407,7 +407,7 @@ func (r *Report) hold() {
 	least("deterministic faults: right label", r.Deterministic.Label, 98)
 	most("deterministic faults: inconclusive", r.Deterministic.Inconclusive, 0)
 	r.threshold("labels without a fault and without a reason", "none", noneOf(r.Untested), len(r.Faults) == len(faults()), func() bool { return len(r.Untested) == 0 })
-	least("two faults: the earlier one first", r.Compound.First, 98)
+	least("two faults: the earlier one first", r.Compound.First, 100)
 	least("two faults: the later one appears when the first is mended", r.Compound.Mended, 100)
 	least("noisy faults: right stage where a verdict is given", r.Noisy.Stage, 95)
 	blame := r.Healthy.FalseBlame
