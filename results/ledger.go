@@ -238,8 +238,9 @@ func lastLink(f *os.File) (seq int, head string, err error) {
 	return l.Seq, l.Sum, nil
 }
 
-// Check compares the ledger with the executions that a results folder holds, and returns what does not fit, a sentence each.
-func (l *Ledger) Check(out string) (problems []string, err error) {
+// Check compares the ledger with the executions that a results folder holds, and returns what does not fit, a sentence each. The bundles
+// are read of the executions of which reads says so.
+func (l *Ledger) Check(out string, reads func(ExecutionID) bool) (problems []string, err error) {
 	there, err := Executions(out)
 	if err != nil {
 		return nil, err
@@ -258,7 +259,7 @@ func (l *Ledger) Check(out string) (problems []string, err error) {
 		switch {
 		case !known:
 			problems = append(problems, fmt.Sprintf("execution %q is not in the ledger: it is older than it, was copied here, or the ledger was cut", id))
-		case r.Type == LedgerEnd:
+		case r.Type == LedgerEnd && reads(id):
 			bundles, err := Bundles(out, id)
 			if err != nil {
 				return nil, err

@@ -27,6 +27,8 @@ func ledgered(tb testing.TB, out string, cases ...string) *Execution {
 	return e
 }
 
+func everyExecution(ExecutionID) bool { return true }
+
 func TestLedgerNamesEveryExecution(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
@@ -55,7 +57,7 @@ func TestLedgerNamesEveryExecution(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(out, ledgerFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the ledger is open to others: %v, %v", info.Mode(), err)
 	}
-	if problems, err := l.Check(out); err != nil || len(problems) > 0 {
+	if problems, err := l.Check(out, everyExecution); err != nil || len(problems) > 0 {
 		t.Errorf("problems: %q, %v", problems, err)
 	}
 }
@@ -94,7 +96,7 @@ func TestLedgerShowsWhatWasPicked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			problems, err := l.Check(out)
+			problems, err := l.Check(out, everyExecution)
 			if err != nil || len(problems) != 1 || !strings.Contains(problems[0], tc.want) {
 				t.Errorf("problems %q, %v, and not one with %q", problems, err, tc.want)
 			}
