@@ -68,8 +68,8 @@ func (a *app) history(ctx context.Context, o historyOptions) (err error) {
 	if len(there) == 0 && len(ledger.Records) == 0 {
 		return usage("no results in %q: make some with culprit run <experiment>, or name their folder with --results", o.results)
 	}
-	x, err := index.Open(ctx, o.results, a.indexing())
-	a.indexed()
+	x, err := index.Open(ctx, o.results, a.counting("reading bundles"))
+	a.clearLine()
 	if err != nil {
 		return err
 	}
@@ -162,8 +162,8 @@ that the bundles do not, follows them by itself, and may be deleted at any time.
 
 func (a *app) rebuildIndex(ctx context.Context, folder string) (err error) {
 	began := time.Now()
-	x, err := index.Rebuild(ctx, folder, a.indexing())
-	a.indexed()
+	x, err := index.Rebuild(ctx, folder, a.counting("reading bundles"))
+	a.clearLine()
 	if errors.Is(err, fs.ErrNotExist) {
 		return &usageError{err}
 	}
@@ -186,20 +186,21 @@ func (a *app) rebuildIndex(ctx context.Context, folder string) (err error) {
 	return err
 }
 
-// indexing shows on a terminal how many bundles were read, nil where it is none; indexed takes the line away.
-func (a *app) indexing() func(done, of int) {
+// counting shows on a terminal how far long work is, nil where it is none; clearLine takes the line away.
+func (a *app) counting(what string) func(done, of int) {
 	if !a.err.terminal || a.json {
 		return nil
 	}
-	const every = 500
+	last := time.Now()
 	return func(done, of int) {
-		if done%every == 0 {
-			fmt.Fprintf(a.err, "\r\x1b[Kreading bundles %d/%d", done, of)
+		if now := time.Now(); now.Sub(last) >= redraw {
+			last = now
+			fmt.Fprintf(a.err, "\r\x1b[K%s %d/%d", what, done, of)
 		}
 	}
 }
 
-func (a *app) indexed() {
+func (a *app) clearLine() {
 	if a.err.terminal && !a.json {
 		fmt.Fprint(a.err, "\r\x1b[K")
 	}
