@@ -112,7 +112,7 @@ func (a *app) selftest(ctx context.Context, o selftestOptions) error {
 	case o.markdown:
 		report.Markdown(a.out, o.command())
 	default:
-		report.Text(a.out)
+		report.Text(a.out, a.width())
 	}
 	if missing := report.Missing(); len(missing) > 0 && !a.json {
 		for _, m := range missing {
