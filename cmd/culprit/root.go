@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,12 +77,42 @@ func flagError(c *cobra.Command, err error) error {
 	return usage("%w%s\nSee: %s --help", err, suggestion, c.CommandPath())
 }
 
-// didYouMean returns `: did you mean "x"?` for a name that is near to one that is known, else "".
+// didYouMean returns `: did you mean "x" or "y"?` for a name that begins names that are known, stands in them or is near to one, in
+// this order; else "".
 func didYouMean(name string, known []string) string {
-	if near := experiments.Near(name, known); near != "" {
-		return fmt.Sprintf(": did you mean %q?", near)
+	const short, most = 3, 4 // so short a name stands in too many others, and so many are no hint
+	var begun, held, meant []string
+	part := strings.ToLower(name)
+	for _, k := range known {
+		switch at := strings.Index(strings.ToLower(k), part); {
+		case part == "" || at < 0 || k == name:
+		case at == 0:
+			begun = append(begun, k)
+		case len(part) >= short:
+			held = append(held, k)
+		}
 	}
-	return ""
+	for _, k := range append(append(begun, held...), experiments.Near(name, known)) {
+		if k != "" && !slices.Contains(meant, k) {
+			meant = append(meant, k)
+		}
+	}
+	if len(meant) == 0 {
+		return ""
+	}
+	more := len(meant) - most
+	meant = meant[:min(len(meant), most)]
+	for i := range meant {
+		meant[i] = strconv.Quote(meant[i])
+	}
+	if more > 0 {
+		meant = append(meant, counted(more, "other", "others"))
+	}
+	says := meant[len(meant)-1]
+	if first := meant[:len(meant)-1]; len(first) > 0 {
+		says = strings.Join(first, ", ") + " or " + says
+	}
+	return ": did you mean " + says + "?"
 }
 
 // between bounds the number of arguments; what says what they are.
