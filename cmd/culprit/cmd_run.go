@@ -45,7 +45,8 @@ found in a case that fails is checked by repairing it: a defect whose repair mak
 verified, and what still stands in the way is shown behind it, as "then". Both take generations of
 failing cases alone; culprit plan says how many at the most.
 
-A long text ends in "…"; --all shows it whole, and culprit explain tells the rest.`,
+The letter behind a label is its grade: verified, shown or inferred. A long text ends in "…" on a
+terminal; --all shows it whole, and culprit explain tells the rest.`,
 		Example: `  culprit run experiments/examples/travel-policy
   culprit run staging.yaml --profile nightly --set pipeline.search.k=5
   culprit run staging.yaml --repeats 1 --no-repairs

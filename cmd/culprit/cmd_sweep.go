@@ -189,7 +189,31 @@ func (a *app) showSweep(e *matrix.Experiment, s *sweep, per int) {
 	if !slices.ContainsFunc(rows, func(r sweepRow) bool { return r.own }) {
 		linef(a.out, "  %s, is not among the points", s.own())
 	}
+	if says := s.intervals(); says != "" {
+		a.wrapped("  " + says)
+	}
 	line(a.out, "  Nothing was written.")
+}
+
+// intervals says of what kind the intervals of the rows are.
+func (s *sweep) intervals() string {
+	var kinds report.Intervals
+	for i := range s.Points {
+		if a := production(&s.Points[i].Evaluation); a != nil {
+			kinds.Add(a)
+		}
+	}
+	return kinds.String()
+}
+
+// production returns A where it was repeated.
+func production(e *verdict.Evaluation) *verdict.CellResult {
+	for i := range e.Cells {
+		if c := &e.Cells[i]; c.Cell == matrix.CellA && c.Scored > 0 && !c.Exact {
+			return c
+		}
+	}
+	return nil
 }
 
 // own names the point that the experiment itself is.
@@ -275,10 +299,8 @@ func budgetName(b matrix.Budget) string {
 // verdictName is a verdict in a few words, with what it rests on where A was repeated.
 func verdictName(e *verdict.Evaluation, every bool) string {
 	counts := ""
-	for _, c := range e.Cells {
-		if c.Cell == matrix.CellA && c.Scored > 0 && !c.Exact {
-			counts = fmt.Sprintf(" %d/%d", c.Pass, c.Scored)
-		}
+	if c := production(e); c != nil {
+		counts = " " + report.Rate(c)
 	}
 	switch {
 	case len(e.Defects) > 0:

@@ -202,6 +202,9 @@ func environmentTopic() *cobra.Command {
                  XDG_CACHE_HOME, else in the user's cache folder, else culprit-cache-<uid>
                  in the folder for temporary files). It keeps the 8 stores that were used
                  last, and what is in it can be made again at any time
+  COLUMNS        width of what is printed, 60 at the least (default: that of the terminal, 140 at
+                 the most). Where it is not set and the output is a pipe or a file, no text of
+                 the table of cases is cut: each case has one line, as long as it takes
   NO_COLOR       any value: no colour
   TERM           dumb: no colour
 
