@@ -41,7 +41,11 @@ func (x *explained) defect(d *verdict.Defect, several bool) {
 	if says := gradeSays(d.Grade); says != "" {
 		x.labelled("grade", string(d.Grade)+": "+says)
 	}
-	x.labelled("try first", d.TryFirst)
+	first := d.TryFirst
+	if id := x.Case.ID; strings.HasSuffix(first, "culprit sweep") && shellWord(id) == id { // as it can be pasted
+		first += " --case " + id
+	}
+	x.labelled("try first", first)
 	x.labelled("wasted effort", d.Wasted)
 	if several {
 		x.blank()

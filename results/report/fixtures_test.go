@@ -125,7 +125,7 @@ func longHaul() *results.Bundle {
 			Story: "The evidence is in the store and was found, but ranked 3 where only 2 are passed on. With the evidence in the prompt the same generator answers correctly, so nothing after the search is at fault here.",
 			Defects: []verdict.Defect{{
 				Stage: verdict.StageRetrieve, Label: "below-cutoff", Grade: verdict.Shown, Rule: "R4", Evidence: []string{"gold c08 is ranked 3 of 5", "k is 2"},
-				Decided: "rank of the gold item in the full ranking: 3 > 2", TryFirst: "a reranker, or a larger k together with a larger budget: culprit sweep --case long-haul-cabin",
+				Decided: "rank of the gold item in the full ranking: 3 > 2", TryFirst: "a reranker, or a larger k together with a larger budget: culprit sweep",
 				Wasted: "prompt edits: the model never saw the exception",
 			}},
 			Stages: []verdict.StageState{
