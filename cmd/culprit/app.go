@@ -168,9 +168,12 @@ func (a *app) width() int {
 	return min(max(a.out.width, minWidth), maxWidth)
 }
 
+// whole reports whether lines may be as long as they like: nobody said how wide the page is.
+func (a *app) whole() bool { return !a.out.terminal && a.columns() == 0 }
+
 // drawing says how a screen about a folder of results is drawn.
 func (a *app) drawing(results string) report.Options {
-	o := report.Options{Color: a.out.terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb", Width: a.width(), Whole: !a.out.terminal && a.columns() == 0}
+	o := report.Options{Color: a.out.terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb", Width: a.width(), Whole: a.whole()}
 	if results != defaultResults {
 		o.Results = results
 	}
