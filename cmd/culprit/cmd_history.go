@@ -32,7 +32,8 @@ func (a *app) historyCommand() *cobra.Command {
 stopped or killed. With a case, show its verdict in each of them, how often production passed, and
 what had changed: the case itself, the pins, or the rules of this program.
 
-Bundles are looked up in an index (index.sqlite in the results folder), which follows them by itself.`,
+Bundles are looked up in an index (index.sqlite in the results folder), which follows them by
+itself.`,
 		Example: `  culprit history
   culprit history leave-policy-014 --limit 5
   culprit history leave-policy-014 --json`,
@@ -141,10 +142,11 @@ func (a *app) indexCommand() *cobra.Command {
 		Use:     "index",
 		GroupID: groupLook,
 		Short:   "Make the index of a results folder again",
-		Long: `The index of a results folder (index.sqlite) says which bundles there are of a case. It holds nothing
-that the bundles do not, follows them by itself, and may be deleted at any time.`,
-		Args: knownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Long: `The index of a results folder (index.sqlite) says which bundles there are of a case. It holds
+nothing that the bundles do not, follows them by itself, and may be deleted at any time.`,
+		Example: `  culprit index rebuild --results nightly`,
+		Args:    knownCommand,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	var folder string
 	rebuild := &cobra.Command{

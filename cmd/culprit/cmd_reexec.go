@@ -19,28 +19,28 @@ type reexecOptions struct {
 }
 
 func (a *app) reexecCommand() *cobra.Command {
-	o := reexecOptions{runOptions: runOptions{path: "."}}
+	var o reexecOptions
 	c := &cobra.Command{
 		Use:     "reexec <bundle> [experiment]",
 		GroupID: groupLook,
 		Short:   "Run the case of a bundle again now, and say whether it comes to the same",
 		Long: `Run the case of a bundle again, exactly as it is sealed, against the backends of the experiment as
-they are now, and compare: which pins are the same, differ or are not told; whether each retrieval is
-identical, equivalent (but for the order of equal scores) or different; whether rates differ by more
-than chance; and whether the label is the same. "reproduced" needs all of that, and no more: that two
-answers have the same words is never claimed.
+they are now, and compare: which pins are the same, differ or are not told; whether each retrieval
+is identical, equivalent (but for the order of equal scores) or different; whether rates differ by
+more than chance; and whether the label is the same. "reproduced" needs all of that, and no more:
+that two answers have the same words is never claimed.
 
-Addresses and keys are those of the experiment, never those of the bundle, which may be a stranger's.
+Addresses and keys are those of the experiment, never those of the bundle, which may be a
+stranger's.
 
-Exit codes: 0 reproduced, 11 not reproduced, 12 not comparable; 2 usage; 1, 5 and 130 as of culprit run.`,
+Exit codes: 0 reproduced, 11 not reproduced, 12 not comparable; 2 usage; 1, 5 and 130 as of
+culprit run.`,
 		Example: `  culprit reexec culprit-results/20261129T200000Z-k3f9qa/vpn.bundle.zip staging.yaml
   culprit reexec vpn.bundle.zip staging.yaml --profile nightly --json`,
 		Args: between(1, 2, "a bundle and at most one experiment"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.bundle = args[0]
-			if len(args) == 2 {
-				o.path = args[1]
-			}
+			o.path = append(args, ".")[1]
 			return a.reexec(c.Context(), o)
 		},
 	}
@@ -57,7 +57,7 @@ func (a *app) reexec(ctx context.Context, o reexecOptions) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
+	loaded, options, err := a.prepare(o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
@@ -66,18 +66,13 @@ func (a *app) reexec(ctx context.Context, o reexecOptions) error {
 		a.warnf("case %q of %s is another than that of the bundle, which is run", then.Case.ID, quote(loaded.Path))
 	}
 	loaded.Cases = []experiments.LoadedCase{{Case: then.Case, File: o.bundle, Source: then.CaseSource}}
-	cache, err := a.cacheDir()
-	if err != nil {
-		return err
-	}
 	progress := a.progress()
 	ctx, drain, stop := interrupts(ctx, func() {
 		progress.above(func() { a.warnf("interrupted: finishing the case; interrupt again to cancel it") })
 	})
 	defer stop()
-	summary, err := runner.Run(ctx, loaded, runner.Options{
-		Registry: a.registry, Out: o.results, CacheDir: cache, Secrets: a.secrets(), Drain: drain, Progress: progress.runner(),
-	})
+	options.Out, options.Drain, options.Progress = o.results, drain, progress.runner()
+	summary, err := runner.Run(ctx, loaded, options)
 	progress.clear()
 	switch {
 	case ctx.Err() != nil:
