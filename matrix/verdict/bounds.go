@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -37,25 +36,6 @@ var boundWords = map[side]map[string]bool{
 
 // sums before "up to" make a total of it: "the fees add up to 60 crowns".
 var sums = set("add", "adds", "added", "adding", "sum", "sums", "summed", "come", "comes", "came", "amount", "amounts")
-
-// rates are what "per" counts by. It is a closed list, since "60 crowns per section 4" and "per our policy" are no rates.
-var rates = rateWords(map[string][]string{
-	"second": nil, "minute": nil, "hour": {"hourly"}, "day": {"daily"}, "night": {"nightly"}, "week": {"weekly"}, "month": {"monthly"},
-	"year": {"yearly", "annual", "annually", "annum"}, "person": {"people"}, "head": nil, "guest": nil, "employee": nil, "room": nil,
-	"item": nil, "piece": nil, "unit": nil, "trip": nil, "visit": nil, "kilometre": {"kilometer", "kilometers", "km"}, "mile": nil,
-	"kilogram": {"kg"}, "page": nil, "ticket": nil, "vehicle": nil, "car": nil,
-})
-
-func rateWords(others map[string][]string) map[string]string {
-	m := map[string]string{}
-	for one, more := range others {
-		m[one], m[one+"s"] = one, one
-		for _, word := range more {
-			m[word] = one
-		}
-	}
-	return m
-}
 
 // known is what a case says of its quantities: in its question, its evidence and the wording of a claim.
 type known struct {
@@ -107,30 +87,6 @@ func (k *known) says(p *pattern, tells func([]token, int) bool) bool {
 		}
 	}
 	return false
-}
-
-// ranges reports whether the case speaks of that range: its own words, or the evidence that was packed.
-func (k *known) ranges(r *interval) bool {
-	for _, text := range k.said {
-		if slices.ContainsFunc(text.within, r.equal) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(k.context(), func(item read) bool { return item.gold && slices.ContainsFunc(item.prose.within, r.equal) })
-}
-
-// ranged reports whether the pattern names a range itself.
-func (p *pattern) ranged() bool { return len(p.values.within) > 0 }
-
-// intervalAround returns the range that the quantity at [from,to) is an end of.
-func (p *prose) intervalAround(from, to int) *interval {
-	for _, r := range p.within {
-		ends := func(q *quantity) bool { return from <= q.numFrom && q.numTo <= to }
-		if from < r.to && to > r.from && (ends(r.low) || ends(r.high)) {
-			return r
-		}
-	}
-	return nil
 }
 
 // sentence returns the tokens of the sentence around [from,to).
@@ -187,24 +143,6 @@ func tellsBound(tokens []token, i int, s side) bool {
 		return s == below
 	}
 	return boundWords[s][tokens[i].text] || boundWords[below+above-s][tokens[i].text] && turned(tokens, i)
-}
-
-// rateBehind returns what is counted by behind a quantity that ends at to, a number with a word or a sign of currency: "per
-// hour", "/hour".
-func rateBehind(in *prose, from, to int) string {
-	tokens, last := in.tokens, to-1
-	counted := last > from && (tokens[last-1].kind == tokenNumber && (tokens[last].kind == tokenWord || tokens[last].unit != "") ||
-		tokens[last].kind == tokenNumber && currency(tokens[last-1]))
-	if q := in.quantities[from]; q != nil && q.unit != "" && q.to == to {
-		counted = true
-	}
-	if !counted || to+1 >= len(tokens) {
-		return ""
-	}
-	if per := tokens[to]; per.text == "per" || per.text == "/" && !per.space {
-		return rates[tokens[to+1].text]
-	}
-	return ""
 }
 
 func currency(t token) bool {
