@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -20,18 +22,82 @@ const (
 	above
 )
 
-// comparatives before "than" exclude the number itself. Under a negation they include it: "not more than 60 crowns" states 60.
-var comparatives = map[string]side{
-	"less": below, "fewer": below, "lower": below, "shorter": below, "smaller": below, "earlier": below,
-	"more": above, "greater": above, "higher": above, "longer": above, "larger": above, "bigger": above, "later": above,
+// boundPhrases stand right before a quantity. A negation before one turns it round, and "no more than 60 crowns" does not state 60 either.
+var boundPhrases = phrases(map[side]string{
+	below: `less than, fewer than, lower than, shorter than, smaller than, earlier than, up to, under, below, beneath, as much as, as many as,
+		at most, at the most, at maximum, maximum, maximum of, max, max ., max of, nearly, almost, short of, shy of, <, < =, = <, ≤, ⩽,
+		weniger als, bis zu, höchstens, maximal, unter, jusqu à, moins de, au plus, au maximum, maximum de, menos de, hasta, como máximo, máximo,
+		máximo de, meno di, fino a, al massimo, massimo, até, no máximo, minder dan, hoogstens, maximaal, ten hoogste, tot, mniej niż,
+		co najwyżej, maksymalnie, mindre än, högst, upp till, mindre end, højst, до, менее, меньше, максимум, 最 多, 至 多, 少 于, 以 内`,
+	above: `more than, greater than, higher than, longer than, larger than, bigger than, later than, over, above, beyond, exceed, exceeds,
+		exceeding, exceeded, in excess of, at least, at the least, at minimum, minimum, minimum of, min, min ., min of, upwards of,
+		as little as, as few as, starting at, starting from, >, > =, ≥, ⩾,
+		mehr als, mindestens, über, plus de, au moins, au minimum, dépasse, más de, al menos, por lo menos, como mínimo, mínimo, mínimo de, più di,
+		almeno, oltre, mais de, pelo menos, no mínimo, meer dan, minstens, ten minste, minimaal, więcej niż, co najmniej, ponad, mer än, minst,
+		mere end, mindst, более, больше, свыше, минимум, не менее чем, превышает, 至 少, 超 过, 超 過, 多 于, 高 于`,
+})
+
+// boundTails stand right behind a quantity.
+var boundTails = phrases(map[side]string{
+	below: `or less, or fewer, or lower, or shorter, or under, or below, and below, and under, at most, at the most, at maximum, maximum, max, as a maximum,
+		tops, oder weniger, ou moins, au plus, au maximum, o menos, como máximo, al massimo, ou menos, no máximo, of minder, 以 下`,
+	above: `or more, or longer, or higher, or greater, or above, or over, or beyond, or older, and above, and over, and up, and more, upwards, at least, at the least,
+		at minimum, minimum, as a minimum, +, oder mehr, ou plus, au moins, au minimum, o más, como mínimo, al menos, o più, almeno, ou mais, pelo menos,
+		of meer, 以 上`,
+})
+
+// phrase is a row of words that is a bound.
+type phrase struct {
+	words []string
+	side  side
 }
+
+func phrases(bySide map[side]string) []phrase {
+	var out []phrase
+	for _, s := range [...]side{below, above} {
+		for _, p := range rows(bySide[s]) {
+			out = append(out, phrase{p.words, s})
+		}
+	}
+	return out
+}
+
+// rows reads phrases between commas.
+func rows(written string) []phrase {
+	var out []phrase
+	for row := range strings.SplitSeq(written, ",") {
+		out = append(out, phrase{words: strings.Fields(row)})
+	}
+	return out
+}
+
+// at reports whether the phrase stands at [from, from+len(words)).
+func (p phrase) at(tokens []token, from int) bool {
+	if from < 0 || from+len(p.words) > len(tokens) {
+		return false
+	}
+	for i, word := range p.words {
+		if tokens[from+i].text != word || i > 0 && tokens[from+i].block {
+			return false
+		}
+	}
+	return true
+}
+
+// spread before "over" is no bound: paid over 30 days.
+var spread = set("spread", "paid", "pay", "payable", "divided", "distributed", "amortised", "amortized", "accrued", "accrues", "averaged", "measured", "instalments", "installments",
+	"takes", "taken", "runs")
 
 // boundWords in a case show that its author thinks of a bound, however it is worded.
 var boundWords = map[side]map[string]bool{
 	below: set("less", "fewer", "lower", "shorter", "smaller", "earlier", "under", "below", "before", "until", "till", "within", "most",
-		"maximum", "maximal", "max", "limit", "limits", "limited", "cap", "caps", "capped", "ceiling", "exceed", "exceeds", "exceeding"),
+		"maximum", "maximal", "max", "limit", "limits", "limited", "cap", "caps", "capped", "ceiling", "exceed", "exceeds", "exceeding",
+		"nearly", "almost", "tops", "<", "≤", "weniger", "höchstens", "unter", "bis", "jusqu", "moins", "hasta", "menos", "máximo", "meno", "fino", "massimo",
+		"até", "minder", "hoogstens", "maximaal", "tot", "mniej", "mindre", "högst", "менее", "меньше", "максимум", "до", "最", "内"),
 	above: set("more", "greater", "higher", "longer", "larger", "bigger", "later", "over", "above", "beyond", "after", "least",
-		"minimum", "minimal", "min", "exceed", "exceeds", "exceeding", "exceeded"),
+		"minimum", "minimal", "min", "exceed", "exceeds", "exceeding", "exceeded", "excess", "upwards", "starting", ">", "≥",
+		"mehr", "mindestens", "über", "plus", "minst", "más", "mínimo", "più", "almeno", "oltre", "mais", "meer", "minstens", "więcej", "ponad", "более",
+		"больше", "свыше", "минимум", "至", "超"),
 }
 
 // sums before "up to" make a total of it: "the fees add up to 60 crowns".
@@ -41,20 +107,44 @@ var sums = set("add", "adds", "added", "adding", "sum", "sums", "summed", "come"
 type known struct {
 	said    []*prose
 	context func() []read // what was packed: the evidence in it speaks for the case
+	told    map[telling]bool
+}
+
+// telling is a bound or a rate that a case may speak of; it is looked for once.
+type telling struct {
+	pattern *pattern
+	side    side
+	rate    string
 }
 
 // miss says how the quantity at [from,to) is another than the one that p names, or "".
 func (k *known) miss(p *pattern, in *prose, from, to int) string {
-	if s := boundBefore(in, from); s != unbounded && !k.says(p, func(t []token, i int) bool { return tellsBound(t, i, s) }) {
-		return NearBounded
+	for _, s := range [...]side{boundBefore(in, from), boundBehind(in, from, to)} {
+		if s != unbounded && !k.tells(telling{p, s, ""}, func(t []token, i int) bool { return tellsBound(t, i, s) }) {
+			return NearBounded
+		}
 	}
 	if r := in.intervalAround(from, to); r != nil && !p.ranged() && !k.ranges(r) {
 		return NearRange
 	}
-	if unit := rateBehind(in, from, to); unit != "" && !k.says(p, func(t []token, i int) bool { return rates[t[i].text] == unit }) {
+	if unit := rateBehind(in, from, to); unit != "" && !k.tells(telling{p, unbounded, unit}, func(t []token, i int) bool { return rateAt(t, i) == unit }) {
 		return NearRate
 	}
+	if other := in.alternative(from, to); other != nil && !k.speaksOf(other) {
+		return NearUndecided
+	}
 	return ""
+}
+
+// tells is says, asked once.
+func (k *known) tells(what telling, tells func([]token, int) bool) bool {
+	if _, asked := k.told[what]; !asked {
+		if k.told == nil {
+			k.told = map[telling]bool{}
+		}
+		k.told[what] = k.says(what.pattern, tells)
+	}
+	return k.told[what]
 }
 
 // says reports whether a token of what the case says is one that tells. In packed evidence, which is long, it must stand in a
@@ -101,35 +191,90 @@ func sentence(tokens []token, from, to int) []token {
 	return tokens[from:to]
 }
 
-// boundBefore returns the side of "less than", "more than" and the like, and of "up to", right before a number or a date at from.
+// boundBefore returns the side of "less than", "at least", ">" and the like right before a number or a date at from. Before a date and a time of
+// the day only "later than" and its like count: who has to act no later than 1 September is told that day.
 func boundBefore(in *prose, from int) side {
 	tokens := in.tokens
 	if currency(tokens[from]) && from+1 < len(tokens) && tokens[from+1].kind == tokenNumber {
 		from++
 	}
-	if in.quantities[from] != nil && tokens[from].kind == tokenWord {
-		// sixty crowns
-	} else if _, dated := in.dates[from]; !dated && tokens[from].kind != tokenNumber && tokens[from].kind != tokenCode {
+	_, dated := in.dates[from]
+	moment := dated || in.quantities[from] != nil && in.quantities[from].unit == "clock"
+	if tokens[from].kind == tokenWord && in.quantities[from] == nil && !dated || tokens[from].kind == tokenMark {
 		return unbounded
 	}
-	i := from - 1
-	if i > 0 && currency(tokens[i]) {
-		i--
-	}
-	switch {
-	case i < 1:
-	case tokens[i].text == "than" && !turned(tokens, i-1):
-		return comparatives[tokens[i-1].text]
-	case tokens[i].text == "to" && tokens[i-1].text == "up" && (i < 2 || !sums[tokens[i-2].text]):
-		return below
+	for i := from; i > 0 && !tokens[i].block; i-- {
+		if s, found := boundEnding(tokens, i, moment); found {
+			return s
+		}
+		if !currency(tokens[i-1]) && !idleBefore[tokens[i-1].text] {
+			break
+		}
 	}
 	return unbounded
 }
 
-// turned reports whether a negation stands before the comparative at that token in its clause: "no more than", "never costs more than".
+// boundEnding returns the side of the phrase that ends right before the token at i. found is false where there is none.
+func boundEnding(tokens []token, i int, moment bool) (s side, found bool) {
+	for _, p := range boundPhrases {
+		first := i - len(p.words)
+		if !p.at(tokens, first) {
+			continue
+		}
+		word, before := p.words[0], ""
+		if first > 0 {
+			before = tokens[first-1].text
+		}
+		turns := turned(tokens, first)
+		switch {
+		case word == ">" && (first == 0 || tokens[first].block) && tokens[first+1].space, // a quotation
+			(word == ">" || word == "=") && (before == "-" || before == "=") && !tokens[first].space, // an arrow
+			word == "min" && first > 0 && tokens[first-1].kind == tokenNumber,                        // 10 min
+			word == "over" && spread[before],
+			word == "up" && sums[before],
+			moment && (turns || word != "up" && !slices.Contains(p.words, "than")):
+			return unbounded, true
+		case turns:
+			return below + above - p.side, true
+		}
+		return p.side, true
+	}
+	return unbounded, false
+}
+
+// idleBefore may stand between a bound and its number.
+var idleBefore = set("a", "an", "the", "about", "just", "exactly", "approximately", "de")
+
+// boundBehind returns the side of "or more", "at most" and the like right behind a quantity that ends at to.
+func boundBehind(in *prose, from, to int) side {
+	if !endsCounted(in, from, to) {
+		return unbounded
+	}
+	if q := in.quantities[from]; q != nil && q.numTo == to {
+		to = q.to // 60 for 60 euros
+	}
+	for _, p := range boundTails {
+		if p.at(in.tokens, to) && !in.tokens[to].block {
+			return p.side
+		}
+	}
+	return unbounded
+}
+
+// endsCounted reports whether [from,to) ends in a quantity: a number, with a word or a sign of currency.
+func endsCounted(in *prose, from, to int) bool {
+	tokens, last := in.tokens, to-1
+	if tokens[last].kind == tokenNumber || last > from && tokens[last-1].kind == tokenNumber && (tokens[last].kind == tokenWord || tokens[last].unit != "") {
+		return true
+	}
+	q := in.quantities[from]
+	return q != nil && (q.unit != "" && q.to == to || q.numTo == to)
+}
+
+// turned reports whether a negation stands before the bound at that token in its clause: "no more than", "never costs more than".
 func turned(tokens []token, at int) bool {
-	for i := at - 1; i >= 0 && at-i <= reach && !tokens[i].end && !openers[tokens[i].text]; i-- {
-		if negators[tokens[i].text] {
+	for i := at - 1; i >= 0 && at-i <= reach && !tokens[i].end && !tokens[i+1].block && !openers[tokens[i].text]; i-- {
+		if negators[tokens[i].text] || elsewhere[tokens[i].text] {
 			return true
 		}
 	}

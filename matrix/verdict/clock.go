@@ -38,5 +38,5 @@ func (p *prose) clockAt(i int) *quantity {
 	if half == "pm" {
 		hour += 12
 	}
-	return &quantity{from: i, to: to, numFrom: i, numTo: i + 1, number: readings{certain: strconv.Itoa(60*hour + minute)}, unit: "clock"}
+	return &quantity{from: i, to: to, numFrom: i, numTo: i + 1, number: readings{certain: strconv.Itoa(60*hour + minute)}, unit: "clock", whole: true}
 }

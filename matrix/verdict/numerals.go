@@ -1,7 +1,9 @@
 package verdict
 
 import (
+	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,7 +16,7 @@ var (
 	}
 	multiples = map[string]int64{
 		"hundred": 1e2, "thousand": 1e3, "million": 1e6, "millions": 1e6, "billion": 1e9, "trillion": 1e12, "lakh": 1e5, "lakhs": 1e5, "crore": 1e7, "crores": 1e7,
-		"mio": 1e6, "bn": 1e9, "mn": 1e6,
+		"mio": 1e6, "bn": 1e9, "mn": 1e6, "dozen": 12,
 	}
 )
 
@@ -40,15 +42,42 @@ func (p *prose) numberAt(i int) *quantity {
 
 func (p *prose) plainNumber(i int) *quantity {
 	tokens := p.tokens
+	if minus(tokens, i) {
+		q := p.unsignedNumber(i + 1)
+		if q != nil {
+			q.from, q.numFrom = i, i
+			q.number = q.number.negative()
+		}
+		return q
+	}
+	return p.unsignedNumber(i)
+}
+
+// minus reports whether the word at i is the sign of the number behind it, and takes it from no number before.
+func minus(tokens []token, i int) bool {
+	if i+1 >= len(tokens) || tokens[i].text != "minus" && tokens[i].text != "negative" {
+		return false
+	}
+	_, number := spelled[tokens[i+1].text]
+	return (number || tokens[i+1].kind == tokenNumber) && (i == 0 || tokens[i-1].kind != tokenNumber && tokens[i-1].unit == "")
+}
+
+func (p *prose) unsignedNumber(i int) *quantity {
+	tokens := p.tokens
 	if i >= len(tokens) {
 		return nil
 	}
 	t := tokens[i]
 	q := &quantity{from: i, numFrom: i, to: i + 1, numTo: i + 1}
+	behind := func(words ...string) bool { // without a space
+		return i+1 < len(tokens) && !tokens[i+1].space && slices.Contains(words, tokens[i+1].text)
+	}
 	switch {
-	case t.kind == tokenNumber && len(t.text) <= longestNumber && !t.glued:
+	case t.kind == tokenNumber && len(t.text) > longestNumber:
+		return nil
+	case t.kind == tokenNumber && !t.glued:
 		q.number = parseNumber(t.text)
-	case t.kind == tokenNumber && len(t.text) <= longestNumber && i+1 < len(tokens) && tokens[i+1].kind == tokenCode && fraction(tokens[i+1].text) != nil:
+	case t.kind == tokenNumber && i+1 < len(tokens) && tokens[i+1].kind == tokenCode && fraction(tokens[i+1].text) != nil:
 		q.number = parseNumber(t.text)
 		if q.number.certain == "" {
 			return nil
@@ -56,10 +85,10 @@ func (p *prose) plainNumber(i int) *quantity {
 		n, _ := new(big.Rat).SetString(q.number.certain)
 		q.number.certain, q.number.possible = "1", nil
 		q.times, q.to = n.Add(n, fraction(tokens[i+1].text)), i+2
-	case t.kind == tokenNumber && len(t.text) <= longestNumber && i+1 < len(tokens) && !tokens[i+1].space && (tokens[i+1].text == "k" || tokens[i+1].text == "m" || tokens[i+1].text == "bn"):
+	case t.kind == tokenNumber && behind("k", "m", "bn", "million", "billion"):
 		q.number = parseNumber(t.text)
-		if tokens[i+1].text != "m" { // 30m may be metres, minutes or millions
-			p.scaled(q, map[string]int64{"k": 1e3, "bn": 1e9})
+		if tokens[i+1].text == "k" { // 30m may be metres, minutes or millions
+			p.scaled(q, map[string]int64{"k": 1e3})
 		}
 	case t.kind == tokenCode && fraction(t.text) != nil:
 		unit, _ := p.unitAt(i + 1)
@@ -69,27 +98,39 @@ func (p *prose) plainNumber(i int) *quantity {
 		q.number.certain, q.times = "1", fraction(t.text)
 	case t.kind == tokenWord && t.text == "half" && (isWord(tokens, i+1, "a") || isWord(tokens, i+1, "an")):
 		q.number.certain, q.times, q.to = "1", big.NewRat(1, 2), i+2
-	case t.kind == tokenWord && (t.text == "a" || t.text == "an") && i+1 < len(tokens) && multiples[tokens[i+1].text] > 0:
-		q.number.certain = "1"
 	case t.kind == tokenWord:
-		n, to, ok := spelledAt(tokens, i)
+		number, to, ok := spelledAt(tokens, i)
 		if !ok {
 			return nil
 		}
-		q.number.certain, q.to = strconv.FormatInt(n, 10), to
-		q.word = n == 1
+		q.number.certain, q.to = number, to
+		q.word = number == "1" && to == i+1
+		if share, end := spelledShare(tokens, i, to); share != nil {
+			q.times, q.to, q.word = share, end, false
+			q.number.certain = "1"
+		}
 	default:
 		return nil
 	}
-	for range 2 { // a hundred thousand
-		q.word = !p.scaled(q, multiples) && q.word
-	}
-	if isWord(tokens, q.to, "and") && isWord(tokens, q.to+1, "a") && isWord(tokens, q.to+2, "half") && q.times == nil && q.number.certain != "" {
+	p.multiplied(q)
+	if isWord(tokens, q.to, "and") && isWord(tokens, q.to+1, "a") && isWord(tokens, q.to+2, "half") && q.number.certain != "" {
 		n, _ := new(big.Rat).SetString(q.number.certain)
-		q.number.certain, q.times, q.to, q.word = "1", n.Add(n, big.NewRat(1, 2)), q.to+3, false
+		if q.times != nil {
+			n.Mul(n, q.times)
+		}
+		half := big.NewRat(max(multiples[tokens[q.to-1].text], 1), 2) // a million and a half
+		q.number, q.times, q.to, q.word = readings{certain: "1"}, n.Add(n, half), q.to+3, false
+		p.multiplied(q)
 	}
 	q.numTo = q.to
 	return q
+}
+
+// multiplied takes the multiples behind a number: 3 hundred thousand.
+func (p *prose) multiplied(q *quantity) {
+	for range 2 {
+		q.word = !p.scaled(q, multiples) && q.word
+	}
 }
 
 // scaled takes a word behind the number for its multiple.
@@ -114,20 +155,124 @@ func fraction(code string) *big.Rat {
 	return nil
 }
 
-// spelledAt reads "seven", "thirty", "twenty-five" and "twenty five".
-func spelledAt(tokens []token, i int) (n int64, to int, ok bool) {
-	n, ok = spelled[tokens[i].text]
-	to = i + 1
-	if n >= 20 {
+// spelledAt reads a number in English words: seven, twenty-five, a hundred, two hundred and fifty, two thousand five hundred, one point five.
+// to is the token behind it.
+func spelledAt(tokens []token, i int) (number string, to int, ok bool) {
+	n, to, ok := belowThousand(tokens, i)
+	if !ok {
+		return "", i, false
+	}
+	total, least := int64(0), int64(math.MaxInt64)
+	for {
+		scale := multipleAt(tokens, to)
+		if scale <= 100 && scale != 12 || scale >= least {
+			break
+		}
+		total, least, to = total+n*scale, scale, to+1
+		n = 0
 		next := to
-		if isMark(tokens, next, "-") && !tokens[next].space {
+		comma := isMark(tokens, next, ",")
+		if comma || isWord(tokens, next, "and") {
 			next++
 		}
-		if next < len(tokens) && tokens[next].kind == tokenWord {
-			if digit := spelled[tokens[next].text]; digit >= 1 && digit <= 9 {
-				return n + digit, next + 1, true
+		if isWord(tokens, next, "a") || next < len(tokens) && tokens[next].block {
+			break
+		}
+		more, end, ok := belowThousand(tokens, next)
+		behind := multipleAt(tokens, end)
+		if !ok || more == 0 || more >= scale || behind >= scale || comma && more < 100 && behind == 0 {
+			break // one thousand and two thousand are two numbers
+		}
+		n, to = more, end
+	}
+	number = strconv.FormatInt(total+n, 10)
+	if total == 0 && isWord(tokens, to, "point") {
+		digits := ""
+		at := to + 1
+		for at < len(tokens) && len(digits) < longestNumber {
+			digit, ok := spelled[tokens[at].text]
+			if !ok || digit > 9 {
+				break
 			}
+			digits += strconv.FormatInt(digit, 10)
+			at++
+		}
+		if digits != "" {
+			return decimal("", number, digits), at, true
+		}
+	}
+	return number, to, true
+}
+
+// multipleAt is what the word at i multiplies by, 0 for another.
+func multipleAt(tokens []token, i int) int64 {
+	if i = hyphened(tokens, i); i < len(tokens) && tokens[i].kind == tokenWord && !tokens[i].block {
+		return multiples[tokens[i].text]
+	}
+	return 0
+}
+
+// hyphened steps over a hyphen between two words: twenty-five.
+func hyphened(tokens []token, i int) int {
+	if isMark(tokens, i, "-") && !tokens[i].space && i+1 < len(tokens) && !tokens[i+1].space {
+		return i + 1
+	}
+	return i
+}
+
+// belowThousand reads "two hundred and fifty", and "a" before a multiple.
+func belowThousand(tokens []token, i int) (n int64, to int, ok bool) {
+	n, to, ok = belowHundred(tokens, i)
+	if !ok && (isWord(tokens, i, "a") || isWord(tokens, i, "an")) && multipleAt(tokens, i+1) > 0 {
+		n, to, ok = 1, i+1, true
+	}
+	if !ok || n == 0 || multipleAt(tokens, to) != 100 {
+		return n, to, ok
+	}
+	n, to = 100*n, hyphened(tokens, to)+1
+	next := hyphened(tokens, to)
+	if isWord(tokens, next, "and") {
+		next = hyphened(tokens, next+1)
+	}
+	if more, end, ok := belowHundred(tokens, next); ok && more > 0 && multipleAt(tokens, end) != 100 && !tokens[next].block {
+		n, to = n+more, end
+	}
+	return n, to, true
+}
+
+// belowHundred reads "seven", "thirty", "twenty-five" and "twenty five". "Twenty-fifth" is none.
+func belowHundred(tokens []token, i int) (n int64, to int, ok bool) {
+	if i >= len(tokens) {
+		return 0, i, false
+	}
+	n, ok = spelled[tokens[i].text]
+	to = i + 1
+	if next := hyphened(tokens, to); n >= 20 && next < len(tokens) && tokens[next].kind == tokenWord && !tokens[next].block {
+		if digit := spelled[tokens[next].text]; digit >= 1 && digit <= 9 {
+			return n + digit, next + 1, true
+		}
+		if next > to && ordinals[tokens[next].text] > 0 {
+			return 0, i, false
 		}
 	}
 	return n, to, ok
+}
+
+var spelledShares = map[string]int64{"half": 2, "halves": 2, "third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fifth": 5, "fifths": 5, "tenth": 10, "tenths": 10}
+
+// spelledShare reads "two thirds of" and "three quarters of an", whose first number stands at [i,to); nil for none.
+func spelledShare(tokens []token, i, to int) (share *big.Rat, end int) {
+	at := hyphened(tokens, to)
+	if at >= len(tokens) || spelledShares[tokens[at].text] == 0 || !isWord(tokens, at+1, "of") {
+		return nil, to
+	}
+	n, ok := spelled[tokens[i].text]
+	if !ok || to != i+1 || n == 0 {
+		return nil, to
+	}
+	end = at + 1
+	if isWord(tokens, end+1, "a") || isWord(tokens, end+1, "an") {
+		end += 2
+	}
+	return big.NewRat(n, spelledShares[tokens[at].text]), end
 }

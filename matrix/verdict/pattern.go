@@ -17,10 +17,11 @@ const (
 	NearBounded         = "bounded"          // less than 60 crowns, where the case speaks of no bound
 	NearRate            = "rate"             // 60 crowns per hour, where the case speaks of no hour
 	NearRange           = "range"            // 10 to 60 crowns, where the case speaks of no such range
+	NearUndecided       = "undecided"        // 60 crowns or 70 crowns, where the case does not speak of the other
 )
 
 // nearOrder says which near miss is told when there are several.
-var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearRange: 5, NearRate: 6, NearBounded: 7, NearNegated: 8}
+var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearUndecided: 5, NearRange: 6, NearRate: 7, NearBounded: 8, NearNegated: 9}
 
 func nearer(a, b string) string {
 	if nearOrder[b] > nearOrder[a] {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // quantity is a number in a row of tokens with the unit that it counts, however it is written: "90 min", "1.5 hours", "1 hour and 30
@@ -16,6 +17,7 @@ type quantity struct {
 	times          *big.Rat // what the number is multiplied by: of "1.2 million", nil for 1
 	plus           *big.Rat // what is added in the base unit: of "1 hour and 30 minutes"
 	unit           string   // a value of units, "clock", or "" for none
+	whole          bool     // it states nothing without its last token: km/h is no km
 	word           bool     // the word "one" alone, which often counts nothing
 }
 
@@ -66,7 +68,7 @@ func (p *prose) addQuantity(q *quantity) {
 		p.quantities[q.numFrom] = &quantity{from: q.numFrom, to: q.numTo, numFrom: q.numFrom, numTo: q.numTo, number: q.number, times: q.times}
 	}
 	to := q.numTo
-	if q.plus != nil || q.unit == "clock" {
+	if q.whole {
 		to = q.to
 	}
 	for i := q.numFrom + 1; i < to; i++ {
@@ -88,13 +90,16 @@ func (p *prose) mayCount(i int) bool {
 
 // counting are the words that a quantity or an interval may begin with.
 var counting = func() map[string]bool {
-	m := set("between", "from", "half", "a", "an", "us")
+	m := set("between", "from", "half", "a", "an", "us", "minus", "negative")
 	for word := range spelled {
 		m[word] = true
 	}
 	maps.Copy(m, codes)
 	return m
 }()
+
+// bigMoney are letters that stand for a multiple beside a currency alone.
+var bigMoney = map[string]int64{"m": 1e6, "k": 1e3, "b": 1e9}
 
 // quantityAt reads the quantity whose first token is at i, a currency before it included; nil for none.
 func (p *prose) quantityAt(i int) *quantity {
@@ -107,13 +112,22 @@ func (p *prose) quantityAt(i int) *quantity {
 		return nil
 	}
 	q.from = i
+	if before == "" && q.to < len(p.tokens) && !p.tokens[q.to].block {
+		if unit, _ := p.unitAt(q.to + 1); currencies[unit] { // 200m €
+			p.scaled(q, bigMoney)
+		}
+	}
 	if unit, end := p.unitAt(q.to); unit != "" && (before == "" || unit == before) {
 		q.unit, q.to, q.word = unit, end, false
+		q.whole = dimensions[unit].kind == "" && strings.ContainsAny(unit, "/23")
 	} else if before != "" {
 		q.unit = before
-		p.scaled(q, map[string]int64{"m": 1e6, "k": 1e3, "b": 1e9})
+		p.scaled(q, bigMoney)
 	}
-	if half := p.tokens[q.numFrom].text == "half"; half && (q.unit == "" || q.unit == "d" || q.unit == "week") {
+	if (q.unit == "°c" || q.unit == "°f") && isWord(p.tokens, q.to, "below") && (isWord(p.tokens, q.to+1, "zero") || isWord(p.tokens, q.to+1, "freezing")) {
+		q.number, q.to, q.whole = q.number.negative(), q.to+2, true
+	}
+	if half := p.tokens[q.numFrom].text == "half"; half && multiples[p.tokens[q.numTo-1].text] == 0 && (q.unit == "" || q.unit == "d" || q.unit == "week") {
 		return nil // half a day is no 12 hours
 	}
 	p.rest(q)
