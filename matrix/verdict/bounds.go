@@ -31,17 +31,17 @@ var boundPhrases = phrases(map[side]string{
 		co najwyżej, maksymalnie, mindre än, högst, upp till, mindre end, højst, до, менее, меньше, максимум, 最 多, 至 多, 少 于, 以 内`,
 	above: `more than, greater than, higher than, longer than, larger than, bigger than, later than, over, above, beyond, exceed, exceeds,
 		exceeding, exceeded, in excess of, at least, at the least, at minimum, minimum, minimum of, min, min ., min of, upwards of,
-		as little as, as few as, starting at, starting from, >, > =, ≥, ⩾,
-		mehr als, mindestens, über, plus de, au moins, au minimum, dépasse, más de, al menos, por lo menos, como mínimo, mínimo, mínimo de, più di,
-		almeno, oltre, mais de, pelo menos, no mínimo, meer dan, minstens, ten minste, minimaal, więcej niż, co najmniej, ponad, mer än, minst,
-		mere end, mindst, более, больше, свыше, минимум, не менее чем, превышает, 至 少, 超 过, 超 過, 多 于, 高 于`,
+		as little as, as few as, starting at, starting from, start at, start from, starts at, starts from, >, > =, ≥, ⩾,
+		mehr als, länger als, später als, mindestens, über, plus de, au moins, au minimum, dépasse, más de, al menos, por lo menos, como mínimo, mínimo, mínimo de, più di,
+		almeno, oltre, mais de, pelo menos, no mínimo, meer dan, minstens, ten minste, minimaal, więcej niż, dłużej niż, później niż, co najmniej, ponad, mer än, minst,
+		mere end, mindst, более, больше, дольше, позднее, позже, свыше, минимум, превышает, 至 少, 超 过, 超 過, 多 于, 高 于`,
 })
 
 // boundTails stand right behind a quantity.
 var boundTails = phrases(map[side]string{
 	below: `or less, or fewer, or lower, or shorter, or under, or below, and below, and under, at most, at the most, at maximum, maximum, max, as a maximum,
 		tops, oder weniger, ou moins, au plus, au maximum, o menos, como máximo, al massimo, ou menos, no máximo, of minder, 以 下`,
-	above: `or more, or longer, or higher, or greater, or above, or over, or beyond, or older, and above, and over, and up, and more, upwards, at least, at the least,
+	above: `or more, or longer, or higher, or greater, or above, or over, or beyond, or older, or later, or newer, and above, and over, and up, and more, upwards, at least, at the least,
 		at minimum, minimum, as a minimum, +, oder mehr, ou plus, au moins, au minimum, o más, como mínimo, al menos, o più, almeno, ou mais, pelo menos,
 		of meer, 以 上`,
 })
@@ -95,7 +95,7 @@ var boundWords = map[side]map[string]bool{
 		"nearly", "almost", "tops", "<", "≤", "weniger", "höchstens", "unter", "bis", "jusqu", "moins", "hasta", "menos", "máximo", "meno", "fino", "massimo",
 		"até", "minder", "hoogstens", "maximaal", "tot", "mniej", "mindre", "högst", "менее", "меньше", "максимум", "до", "最", "内"),
 	above: set("more", "greater", "higher", "longer", "larger", "bigger", "later", "over", "above", "beyond", "after", "least",
-		"minimum", "minimal", "min", "exceed", "exceeds", "exceeding", "exceeded", "excess", "upwards", "starting", ">", "≥",
+		"newer", "minimum", "minimal", "min", "exceed", "exceeds", "exceeding", "exceeded", "excess", "upwards", "starting", ">", "≥",
 		"mehr", "mindestens", "über", "plus", "minst", "más", "mínimo", "più", "almeno", "oltre", "mais", "meer", "minstens", "więcej", "ponad", "более",
 		"больше", "свыше", "минимум", "至", "超"),
 }
@@ -114,7 +114,7 @@ type known struct {
 type telling struct {
 	pattern *pattern
 	side    side
-	rate    string
+	rate    string // or another near miss
 }
 
 // miss says how the quantity at [from,to) is another than the one that p names, or "".
@@ -129,6 +129,9 @@ func (k *known) miss(p *pattern, in *prose, from, to int) string {
 	}
 	if unit := rateBehind(in, from, to); unit != "" && !k.tells(telling{p, unbounded, unit}, func(t []token, i int) bool { return rateAt(t, i) == unit }) {
 		return NearRate
+	}
+	if former(in, from) && !k.tells(telling{p, unbounded, NearFormer}, tellsFormer) {
+		return NearFormer
 	}
 	if other := in.alternative(from, to); other != nil && !k.speaksOf(other) {
 		return NearUndecided
@@ -232,6 +235,7 @@ func boundEnding(tokens []token, i int, moment bool) (s side, found bool) {
 			word == "min" && first > 0 && tokens[first-1].kind == tokenNumber,                        // 10 min
 			word == "over" && spread[before],
 			word == "up" && sums[before],
+			word == "mais" && before == ",", // French for "but"
 			moment && (turns || word != "up" && !slices.Contains(p.words, "than")):
 			return unbounded, true
 		case turns:

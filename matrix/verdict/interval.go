@@ -16,7 +16,7 @@ type interval struct {
 func (p *prose) countAt(i int) (*quantity, *interval) {
 	tokens, start := p.tokens, i
 	between := isWord(tokens, i, "between")
-	if between || isWord(tokens, i, "from") && !changed(tokens, i) {
+	if between || isWord(tokens, i, "from") && !changed(tokens, i, changes) {
 		start++
 	}
 	if r := p.codeInterval(start); r != nil {
@@ -27,7 +27,7 @@ func (p *prose) countAt(i int) (*quantity, *interval) {
 		return nil, nil
 	}
 	low := p.quantityAt(start)
-	if low == nil || start == i && i > 0 && isWord(tokens, i-1, "from") && changed(tokens, i-1) {
+	if low == nil || start == i && i > 0 && (isWord(tokens, i-1, "from") || isWord(tokens, i-1, "by")) && changed(tokens, i-1, changes) {
 		return low, nil
 	}
 	var r *interval
@@ -96,9 +96,9 @@ var changes = set("raised", "rose", "rises", "rise", "raise", "raises", "increas
 	"updated", "adjusted", "shortened", "decreased", "up", "down")
 
 // changed reports whether "from" at i tells of a change, as in "raised from 10 to 12 days", which states 12 days.
-func changed(tokens []token, i int) bool {
+func changed(tokens []token, i int, by map[string]bool) bool {
 	for j := i - 1; j >= 0 && i-j <= reach && !tokens[j].end; j-- {
-		if changes[tokens[j].text] {
+		if by[tokens[j].text] {
 			return true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 const (
 	isBounded   = isMissing + ": " + NearBounded
 	isRate      = isMissing + ": " + NearRate
+	isFormer    = isMissing + ": " + NearFormer
 	isUndecided = isMissing + ": " + NearUndecided
 )
 
@@ -213,7 +214,25 @@ func TestMeets(t *testing.T) {
 			{"30 days", "Either way, it is 30 days.", isMet},
 			{"30 days or 60 days", "30 days or 60 days", isMet},
 		},
+		"former": {
+			{"14 days", "Returns used to be accepted for 14 days; now it is 30.", isFormer},
+			{"30 days", "The period was changed from 30 days to 60 days.", isFormer},
+			{"60 days", "The period was changed from 30 days to 60 days.", isMet},
+			{"60 days", "The period increased by 30 days to 60 days.", isMet},
+			{"14 days", "It is 30 days (previously 14 days).", isFormer},
+			{"30 days", "It is 30 days (previously 14 days).", isMet},
+			{"30 days", "Unless previously agreed, 30 days apply.", isMet},
+			{"60 crowns", "Guests who have previously stayed get 60 crowns off.", isMet},
+			{"1 March 2026", "It was postponed from 1 March 2026 to 1 May 2026.", isFormer},
+			{"1 May 2026", "It was postponed from 1 March 2026 to 1 May 2026.", isMet},
+			{"1 March 2026", "The fee was raised from 1 March 2026 on.", isMet},
+			{"1 March 2026", "The course extends from 1 March 2026 to 1 May 2026.", isMet},
+		},
 		"rates": {
+			{"$9.99 per month", "It's $9.99/month.", isMet},
+			{"$9.99 per month", "It's $9.99 a month.", isMet},
+			{"$9.99 per month", "It's $9.99 a year.", isMissing},
+			{"30 days a year", "30 days per year", isMet},
 			{"30 days", "30 days a year", isRate},
 			{"60 crowns", "60 crowns an hour", isRate},
 			{"60 crowns", "60 crowns each month", isRate},

@@ -68,7 +68,7 @@ func governed(tokens []token, at int) bool {
 		apart = apart || at-i > reach
 		switch {
 		case tokens[i].kind != tokenWord:
-		case word == "that" && at-i <= reach && untruth(tokens, i), (word == "whether" || word == "if") && i > 0 && unclear[tokens[i-1].text]:
+		case word == "that" && at-i <= reach && untruth(tokens, i), (word == "whether" || word == "if" || word == "that") && i > 0 && unclear[tokens[i-1].text]:
 			return true
 		case doubts[word] && !joined && doubted(tokens, i):
 			return true
@@ -78,6 +78,8 @@ func governed(tokens []token, at int) bool {
 			return true
 		case word == "neither" && nor: // counted with its nor
 		case (word == "yet" || word == "so") && i > 0 && tokens[i-1].text == "not": // not yet
+		case word == "plus" && i > 1 && (french(tokens[i-1]) || french(tokens[i-2])) && !isWord(tokens, i+1, "de"): // n'avez plus
+			count++
 		case elsewhere[word] && governsElsewhere(tokens, i, at):
 			count++
 		case negators[word] && governs(tokens, i, at, bareVerb):
@@ -94,6 +96,8 @@ func governed(tokens []token, at int) bool {
 			apart = true
 		case bareVerbs[word]:
 			bareVerb = true
+		case bareVerb && persona[word] && !(i > 0 && auxiliaries[tokens[i-1].text]): // if you have no card you pay
+			apart = true
 		}
 	}
 	return count%2 == 1
@@ -130,6 +134,9 @@ func governs(tokens []token, i, at int, bareVerb bool) bool {
 		}
 		if tokens[i].upper && i > 0 && !tokens[i].block && !tokens[i-1].end && tokens[i+1].kind == tokenNumber {
 			return false // platform No 5
+		}
+		if bareVerb && i > 0 && owning[tokens[i-1].text] {
+			return false // guests with no card pay
 		}
 		if isWord(tokens, i+1, "one") {
 			return !bareVerb || !relative(tokens, i-1)
@@ -271,6 +278,8 @@ func holdsValue(tokens []token, from, to int) bool {
 	}
 	return false
 }
+
+func french(t token) bool { return t.text == "ne" || t.text == "n" }
 
 func holdsNegator(tokens []token) bool {
 	for _, t := range tokens {

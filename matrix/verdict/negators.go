@@ -15,12 +15,12 @@ var (
 		"clear", "evidence", "indication", "proof", "mentioning", "find", "found", "see", "tell", "locate", "establish", "ascertain", "assume", "expect", "idea",
 		"information")
 
-	doubtful = set("that", "whether", "if", "the", "it", "there", "this", "what", "how", "explicitly")
+	doubtful = set("that", "whether", "if", "the", "it", "there", "this", "what", "how", "explicitly", "you", "they", "we", "he", "she", "i")
 	// findings leave open only what a "that" or a "whether" introduces: "cannot find whether", but not "does not find the form".
 	findings = set("evidence", "indication", "proof", "mention", "guarantee", "find", "found", "see", "tell", "locate", "idea", "information", "expect")
 
 	// unclear before "whether" leaves open what is behind it.
-	unclear = set("unclear", "uncertain", "unknown", "unsure", "undecided", "questionable", "doubtful")
+	unclear = set("unclear", "uncertain", "unknown", "unsure", "undecided", "questionable", "doubtful", "unlikely")
 
 	// joiners go on with another clause, of which a doubt before them says nothing.
 	joiners = set("but", "and", "yet", "so", "because", "since", "while", "although", "though", "which", "who", "whereas", "however", "instead",
@@ -72,6 +72,10 @@ var (
 	// light words may stand between a bare "not" or "without" and what it governs: "not from the 1st".
 	light = set("the", "a", "an", "from", "on", "in", "at", "for", "of", "to", "by", "as", "about", "around", "approximately",
 		"exactly", "be", "within", "during", "with", "into", "any", "all", "every", "or", "always", "necessarily", "even", "yet")
+
+	// persona before a verb begins a clause; owning before "no" makes it one about what is owned.
+	persona = set("it", "he", "she", "they", "we", "you", "i")
+	owning  = set("with", "have", "has", "had", "having", "of")
 
 	subjects = set("it", "he", "she", "they", "we", "you", "i", "that", "this", "there", "the")
 

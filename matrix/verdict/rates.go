@@ -93,6 +93,16 @@ func rateBehind(in *prose, from, to int) string {
 	return ""
 }
 
+// perAt reports whether the token at i stands between a quantity and what it counts by.
+func perAt(tokens []token, i int) bool {
+	switch tokens[i].text {
+	case "per", "/", "a", "an", "each", "every":
+		return i > 0 && i+1 < len(tokens) && oftenCounted[tokens[i+1].text] && !tokens[i+1].block && !tokens[i].block &&
+			(tokens[i-1].kind == tokenNumber || tokens[i-1].unit != "" || i > 1 && tokens[i-2].kind == tokenNumber)
+	}
+	return false
+}
+
 // timeRates are short names behind a stroke: 60 crowns/h.
 var timeRates = map[string]string{"h": "hour", "hr": "hour", "min": "minute", "s": "second", "sec": "second", "d": "day", "mo": "month", "yr": "year"}
 
