@@ -1,6 +1,9 @@
 package verdict
 
-import "slices"
+import (
+	"math/big"
+	"slices"
+)
 
 // alternative returns the other quantity of the same kind that an "or" puts beside that at [from,to): "either 30 days or 60 days", "30 or 60
 // days". Which of the two it is stays open. One of equal worth is no other.
@@ -9,8 +12,14 @@ func (p *prose) alternative(from, to int) *quantity {
 	if q == nil || !endsCounted(p, from, to) {
 		return nil
 	}
+	kind := func(q *quantity) string {
+		if q.unit == "" && q.to < len(p.tokens) && p.tokens[q.to].kind == tokenWord && p.tokens[q.to].text != "or" {
+			return p.tokens[q.to].text // crowns
+		}
+		return dimensionOf(q.unit).kind
+	}
 	differs := func(other *quantity) bool {
-		return other != nil && (other.unit == "" || q.unit == "" || dimensionOf(other.unit).kind == dimensionOf(q.unit).kind) && other.unit != "clock" && !maybe(q.value(), other.value())
+		return other != nil && (kind(q) == kind(other) || kind(q) == "" || kind(other) == "") && other.unit != "clock" && !maybe(q.value(), other.value()) && !rounded(q, other)
 	}
 	behind := max(to, q.to)
 	if isWord(p.tokens, behind, "or") && !p.tokens[behind].block {
@@ -28,6 +37,16 @@ func (p *prose) alternative(from, to int) *quantity {
 		}
 	}
 	return nil
+}
+
+// rounded reports whether two quantities are one in two units, rounded: 10 kg or 22 lb.
+func rounded(a, b *quantity) bool {
+	x, y := a.value().certain, b.value().certain
+	if a.unit == b.unit || x == nil || y == nil {
+		return false
+	}
+	gap := new(big.Rat).Sub(x, y)
+	return gap.Abs(gap).Cmp(new(big.Rat).Quo(new(big.Rat).Abs(x), big.NewRat(50, 1))) <= 0
 }
 
 // speaksOf reports whether the case speaks of that quantity: in its own words, or in the evidence that was packed.

@@ -28,7 +28,7 @@ var boundPhrases = phrases(map[side]string{
 		at most, at the most, at maximum, maximum, maximum of, max, max ., max of, nearly, almost, short of, shy of, <, < =, = <, ≤, ⩽,
 		weniger als, bis zu, höchstens, maximal, unter, jusqu à, moins de, au plus, au maximum, maximum de, menos de, hasta, como máximo, máximo,
 		máximo de, meno di, fino a, al massimo, massimo, até, no máximo, minder dan, hoogstens, maximaal, ten hoogste, tot, mniej niż,
-		co najwyżej, maksymalnie, mindre än, högst, upp till, mindre end, højst, до, менее, меньше, максимум, 最 多, 至 多, 少 于, 以 内`,
+		co najwyżej, maksymalnie, dépasse pas, excède pas, mindre än, högst, upp till, mindre end, højst, до, менее, меньше, максимум, 最 多, 至 多, 少 于, 不 到, 不 足`,
 	above: `more than, greater than, higher than, longer than, larger than, bigger than, later than, over, above, beyond, exceed, exceeds,
 		exceeding, exceeded, in excess of, at least, at the least, at minimum, minimum, minimum of, min, min ., min of, upwards of,
 		as little as, as few as, starting at, starting from, start at, start from, starts at, starts from, >, > =, ≥, ⩾,
@@ -40,7 +40,7 @@ var boundPhrases = phrases(map[side]string{
 // boundTails stand right behind a quantity.
 var boundTails = phrases(map[side]string{
 	below: `or less, or fewer, or lower, or shorter, or under, or below, and below, and under, at most, at the most, at maximum, maximum, max, as a maximum,
-		tops, oder weniger, ou moins, au plus, au maximum, o menos, como máximo, al massimo, ou menos, no máximo, of minder, 以 下`,
+		tops, oder weniger, ou moins, au plus, au maximum, o menos, como máximo, al massimo, ou menos, no máximo, nicht überschreiten, of minder, 以 下`,
 	above: `or more, or longer, or higher, or greater, or above, or over, or beyond, or older, or later, or newer, and above, and over, and up, and more, upwards, at least, at the least,
 		at minimum, minimum, as a minimum, +, oder mehr, ou plus, au moins, au minimum, o más, como mínimo, al menos, o più, almeno, ou mais, pelo menos,
 		of meer, 以 上`,
@@ -85,7 +85,7 @@ func (p phrase) at(tokens []token, from int) bool {
 }
 
 // spread before "over" is no bound: paid over 30 days.
-var spread = set("spread", "paid", "pay", "payable", "divided", "distributed", "amortised", "amortized", "accrued", "accrues", "averaged", "measured", "instalments", "installments",
+var spread = set("spread", "paid", "pay", "payable", "divided", "distributed", "amortised", "accrued", "accrues", "averaged", "measured", "instalments",
 	"takes", "taken", "runs")
 
 // boundWords in a case show that its author thinks of a bound, however it is worded.
@@ -107,47 +107,51 @@ var sums = set("add", "adds", "added", "adding", "sum", "sums", "summed", "come"
 type known struct {
 	said    []*prose
 	context func() []read // what was packed: the evidence in it speaks for the case
-	told    map[telling]bool
+	told    map[topic]bool
 }
 
-// telling is a bound or a rate that a case may speak of; it is looked for once.
-type telling struct {
+// topic is what a case may speak of: a bound, a rate or a change beside what a pattern wants; or a quantity or a range.
+type topic struct {
 	pattern *pattern
-	side    side
-	rate    string // or another near miss
+	what    string
 }
 
 // miss says how the quantity at [from,to) is another than the one that p names, or "".
 func (k *known) miss(p *pattern, in *prose, from, to int) string {
+	says := func(what string, tells func([]token, int) bool) bool {
+		return k.once(topic{p, what}, func() bool { return k.says(p, tells) })
+	}
 	for _, s := range [...]side{boundBefore(in, from), boundBehind(in, from, to)} {
-		if s != unbounded && !k.tells(telling{p, s, ""}, func(t []token, i int) bool { return tellsBound(t, i, s) }) {
+		if s != unbounded && !says([...]string{below: "below", above: "above"}[s], func(t []token, i int) bool { return tellsBound(t, i, s) }) {
 			return NearBounded
 		}
 	}
-	if r := in.intervalAround(from, to); r != nil && !p.ranged() && !k.ranges(r) {
+	if r := in.intervalAround(from, to); r != nil && !p.ranged() && !k.once(topic{nil, r.name()}, func() bool { return k.ranges(r) }) {
 		return NearRange
 	}
-	if unit := rateBehind(in, from, to); unit != "" && !k.tells(telling{p, unbounded, unit}, func(t []token, i int) bool { return rateAt(t, i) == unit }) {
+	if unit := rateBehind(in, from, to); unit != "" && !says(unit, func(t []token, i int) bool { return rateAt(t, i) == unit }) {
 		return NearRate
 	}
-	if former(in, from) && !k.tells(telling{p, unbounded, NearFormer}, tellsFormer) {
+	if former(in, from) && !says(NearFormer, tellsFormer) {
 		return NearFormer
 	}
-	if other := in.alternative(from, to); other != nil && !k.speaksOf(other) {
+	if q := in.alternative(from, to); q != nil && !k.once(topic{nil, q.name()}, func() bool { return k.speaksOf(q) }) {
 		return NearUndecided
 	}
 	return ""
 }
 
-// tells is says, asked once.
-func (k *known) tells(what telling, tells func([]token, int) bool) bool {
-	if _, asked := k.told[what]; !asked {
+// once asks a question once, however often an answer raises it.
+func (k *known) once(what topic, ask func() bool) bool {
+	said, known := k.told[what]
+	if !known {
 		if k.told == nil {
-			k.told = map[telling]bool{}
+			k.told = map[topic]bool{}
 		}
-		k.told[what] = k.says(what.pattern, tells)
+		said = ask()
+		k.told[what] = said
 	}
-	return k.told[what]
+	return said
 }
 
 // says reports whether a token of what the case says is one that tells. In packed evidence, which is long, it must stand in a
@@ -272,7 +276,7 @@ func endsCounted(in *prose, from, to int) bool {
 		return true
 	}
 	q := in.quantities[from]
-	return q != nil && (q.unit != "" && q.to == to || q.numTo == to)
+	return q != nil && (q.unit != "" && q.to == to || q.numTo == to || q.numTo == last && tokens[last].kind == tokenWord)
 }
 
 // turned reports whether a negation stands before the bound at that token in its clause: "no more than", "never costs more than".

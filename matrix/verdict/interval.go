@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -110,11 +111,18 @@ func (r *interval) equal(other *interval) bool {
 	return dimensionOf(r.low.unit).kind == dimensionOf(other.low.unit).kind && equalWorth(r.low.value(), other.low.value()) && equalWorth(r.high.value(), other.high.value())
 }
 
+// name is equal for intervals with equal ends.
+func (r *interval) name() string { return r.low.name() + " - " + r.high.name() }
+
 // intervalAround returns the range that the quantity at [from,to) is an end of.
 func (p *prose) intervalAround(from, to int) *interval {
-	for _, r := range p.within {
-		ends := func(q *quantity) bool { return from <= q.numFrom && q.numTo <= to }
-		if from < r.to && to > r.from && (ends(r.low) || ends(r.high)) {
+	ends := func(q *quantity) bool { return from <= q.numFrom && q.numTo <= to }
+	first := sort.Search(len(p.within), func(i int) bool { return p.within[i].to > from })
+	for _, r := range p.within[first:] {
+		if r.from >= to {
+			break
+		}
+		if ends(r.low) || ends(r.high) {
 			return r
 		}
 	}

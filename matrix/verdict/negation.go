@@ -77,6 +77,8 @@ func governed(tokens []token, at int) bool {
 		case !bareVerb && (word == "than" && i > 0 && tokens[i-1].text == "rather" || word == "of" && i > 0 && tokens[i-1].text == "instead"):
 			return true
 		case word == "neither" && nor: // counted with its nor
+		case word == "yet" && isWord(tokens, i+1, "to") && i > 0 && auxiliaries[tokens[i-1].text], failing[word] && isWord(tokens, i+1, "to"):
+			count++
 		case (word == "yet" || word == "so") && i > 0 && tokens[i-1].text == "not": // not yet
 		case word == "plus" && i > 1 && (french(tokens[i-1]) || french(tokens[i-2])) && !isWord(tokens, i+1, "de"): // n'avez plus
 			count++
@@ -90,8 +92,8 @@ func governed(tokens []token, at int) bool {
 		case finiteElsewhere[word] && !(i > 0 && preverbal[tokens[i-1].text]):
 			apart = true
 		case finite[word] && count == 0:
-			if nobody(tokens, i-1) {
-				count++ // "nobody gets"
+			if nobody(tokens, i-1) || i == at-1 && beForms[word] && nothing(tokens, i) {
+				count++ // "nobody gets", "no visa is required"
 			}
 			apart = true
 		case bareVerbs[word]:
@@ -200,12 +202,25 @@ func nobody(tokens []token, i int) bool {
 	return i >= 0 && (isWord(tokens, i, "nobody") || i > 0 && (isWord(tokens, i, "one") || persons[tokens[i].text]) && isWord(tokens, i-1, "no"))
 }
 
+// nothing reports whether the subject before the verb at i is none: "no visa is". "No it is" denies something else.
+func nothing(tokens []token, i int) bool {
+	for j := i - 1; j >= 0 && i-j <= 4 && !tokens[j].end && !tokens[j+1].block; j-- {
+		if tokens[j].text == "no" {
+			return j < i-1 && closes(tokens, j-1) && !subjects[tokens[j+1].text]
+		}
+	}
+	return false
+}
+
 // answeredNo recognises "X? No, Y", also with more words before the question mark, and "X? Wrong."
 func answeredNo(tokens []token, to int) bool {
 	for i := to; i < len(tokens) && i-to <= reach; i++ {
-		if tokens[i].kind == tokenMark && (tokens[i].text == "?") {
+		if tokens[i].kind == tokenMark && tokens[i].text == "?" {
+			if i+1 < len(tokens) && regrets[tokens[i+1].text] {
+				i++
+			}
 			return i+1 < len(tokens) && noes[tokens[i+1].text] && (closes(tokens, i+2) || subjects[tokens[i+2].text]) ||
-				isWord(tokens, i+1, "not") && (isWord(tokens, i+2, "quite") || isWord(tokens, i+2, "at") && isWord(tokens, i+3, "all") && closes(tokens, i+4) || closes(tokens, i+2))
+				isWord(tokens, i+1, "not") && (isWord(tokens, i+2, "quite") || isWord(tokens, i+2, "yet") || isWord(tokens, i+2, "at") && isWord(tokens, i+3, "all") && closes(tokens, i+4) || closes(tokens, i+2))
 		}
 		if tokens[i].end {
 			return false
@@ -215,7 +230,9 @@ func answeredNo(tokens []token, to int) bool {
 }
 
 // closes reports whether a clause ends before the token at i.
-func closes(tokens []token, i int) bool { return i >= len(tokens) || tokens[i].end || tokens[i].block }
+func closes(tokens []token, i int) bool {
+	return i < 0 || i >= len(tokens) || tokens[i].end || tokens[i].block
+}
 
 // toldNo recognises "X: no", "X = false", "X (not allowed)", "| X | no |", and a cross before or behind.
 func toldNo(tokens []token, from, to int) bool {

@@ -6,7 +6,7 @@ import "strings"
 // English: what it finds is a near miss.
 
 // elsewhere are negators that stand before what they negate. Those that are words of English, such as "no", are read by what is behind them.
-var elsewhere = set("nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "niemand", "ohne", "weder",
+var elsewhere = set("nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "niemand", "ohne", "sin", "weder",
 	"pas", "aucun", "aucune", "jamais", "sans", "rien", "non", "não", "nem", "nunca", "jamás", "ninguno", "ninguna", "ningún", "sem",
 	"nessun", "nessuno", "nessuna", "senza", "niet", "geen", "nooit", "zonder", "nigdy", "bez", "żaden", "żadna", "żadnych", "inte", "ej", "ingen", "inga", "inget",
 	"aldrig", "ikke", "ingen", "intet", "не", "нет", "нельзя", "никогда", "без", "není", "nejsou", "لا", "ليس", "ليست", "لم", "لن")
@@ -23,7 +23,7 @@ var romance = set("es", "se", "son", "hay", "está", "están", "puede", "pueden"
 
 // finiteElsewhere are verbs behind which a negation of the verb before does not reach.
 var finiteElsewhere = set("ist", "sind", "hat", "haben", "erhält", "erhalten", "bekommen", "zahlen", "zahlt", "kostet", "beträgt", "gilt", "gelten", "dauert",
-	"est", "sont", "ont", "reçoivent", "obtiennent", "paient", "doivent", "peuvent", "coûte", "dure", "tiene", "tienen", "reciben", "recibe", "pagan", "paga", "cuesta", "dura",
+	"est", "sont", "ont", "reçoivent", "obtiennent", "paient", "doivent", "peuvent", "coûte", "dure", "avez", "payez", "devez", "pouvez", "recevez", "obtenez", "tiene", "tienen", "reciben", "recibe", "pagan", "paga", "cuesta", "dura",
 	"è", "sono", "hanno", "ricevono", "pagano", "costa", "são", "têm", "tem", "recebem", "pagam", "custa", "zijn", "heeft", "hebben", "krijgen", "betalen", "kost",
 	"jest", "są", "mają", "płacą", "är", "får", "betalar", "получают", "платят", "имеют", "составляет")
 
@@ -34,8 +34,20 @@ func governsElsewhere(tokens []token, i, at int) bool {
 	if tokens[i].text == "non" {
 		return at-i == 1 || romance[tokens[i+1].text] && at-i <= romanceReach
 	}
+	if withoutElsewhere[tokens[i].text] {
+		return at-i == 1 || at-i == 2 && (articles[tokens[i+1].text] || light[tokens[i+1].text])
+	}
+	if i > 0 && limits[tokens[i-1].text] {
+		return false // ne dépasse pas
+	}
 	return at-i <= elsewhereReach && !(i > 0 && tokens[i].text == "pas" && tokens[i-1].text == "faux")
 }
+
+// withoutElsewhere govern the noun behind them alone: sans carte.
+var (
+	withoutElsewhere = set("ohne", "sans", "sin", "sem", "senza", "zonder", "bez", "без")
+	articles         = set("der", "die", "das", "den", "dem", "eine", "einen", "einer", "un", "une", "una", "la", "le", "les", "el", "los", "de", "da", "do", "di", "il", "het", "een")
+)
 
 // behindOnly are negators that stand behind what they negate.
 var behindOnly = set("değil", "değildir", "yok", "yoktur", "नहीं")

@@ -162,6 +162,11 @@ func spelledAt(tokens []token, i int) (number string, to int, ok bool) {
 	if !ok {
 		return "", i, false
 	}
+	if n >= 18 && n <= 20 { // nineteen ninety-nine
+		if more, end, ok := belowHundred(tokens, to); ok && more >= 10 && !tokens[to].block {
+			return strconv.FormatInt(100*n+more, 10), end, true
+		}
+	}
 	total, least := int64(0), int64(math.MaxInt64)
 	for {
 		scale := multipleAt(tokens, to)

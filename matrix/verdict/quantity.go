@@ -182,6 +182,14 @@ func maybe(a, b worth) bool {
 	return false
 }
 
+// name is equal for quantities of equal worth and kind.
+func (q *quantity) name() string {
+	if w := q.value().certain; w != nil {
+		return w.RatString() + " " + dimensionOf(q.unit).kind
+	}
+	return strings.Join(q.number.possible, "|") + " " + q.unit
+}
+
 // stated compares a quantity that is wanted with one that is there. A wanted number without a unit is stated with any: end is the token
 // behind what was compared, kin whether both count the same kind of thing.
 func (q *quantity) stated(got *quantity, alone bool) (end int, miss string, kin, ok bool) {

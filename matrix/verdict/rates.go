@@ -8,6 +8,8 @@ var rates = rateWords(map[string][]string{
 	"year": {"yearly", "annual", "annually", "annum"}, "person": {"people"}, "head": nil, "guest": nil, "employee": nil, "room": nil,
 	"item": nil, "piece": nil, "unit": nil, "trip": nil, "visit": nil, "kilometre": {"kilometer", "kilometers", "km"}, "mile": nil,
 	"kilogram": {"kg"}, "page": nil, "ticket": nil, "vehicle": nil, "car": nil,
+	"user": nil, "seat": nil, "member": nil, "account": nil, "device": nil, "request": nil, "call": nil, "token": nil, "order": nil, "transaction": nil,
+	"child": {"children"}, "adult": nil, "student": nil, "passenger": nil, "household": nil, "bag": nil, "box": {"boxes"}, "bottle": nil, "gigabyte": {"gb"},
 })
 
 func rateWords(others map[string][]string) map[string]string {
@@ -43,6 +45,9 @@ func rateAt(tokens []token, i int) string {
 	}
 	if tokens[i].text == "an" && i > 0 && tokens[i-1].text == "par" {
 		return "year"
+	}
+	if multiples[tokens[i].text] > 0 && i > 0 && (tokens[i-1].text == "per" || tokens[i-1].text == "/") {
+		return tokens[i].text // per million tokens
 	}
 	return foreignRates[tokens[i].text]
 }

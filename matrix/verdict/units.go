@@ -265,6 +265,9 @@ func compound(tokens []token, unit string, next int) (whole string, end int) {
 		unit, next = unit+tokens[power].text, power+1
 	}
 	by := next + 1
+	if isMark(tokens, next, "/") && by+1 < len(tokens) && tokens[by].text == "100" && tokens[by+1].text == "km" {
+		return unit + "/100km", by + 2
+	}
 	divided := isMark(tokens, next, "/") && !tokens[next].space && by < len(tokens) && !tokens[by].space
 	if by >= len(tokens) || tokens[by].kind != tokenWord || !divided && !(kind == "length" && isWord(tokens, next, "per")) {
 		return unit, next
