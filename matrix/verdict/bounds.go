@@ -85,8 +85,7 @@ func (p phrase) at(tokens []token, from int) bool {
 }
 
 // spread before "over" is no bound: paid over 30 days.
-var spread = set("spread", "paid", "pay", "payable", "divided", "distributed", "amortised", "accrued", "accrues", "averaged", "measured", "instalments",
-	"takes", "taken", "runs")
+var spread = set("spread", "paid", "payable", "divided", "distributed", "amortised", "accrued", "accrues", "averaged", "measured", "instalments")
 
 // boundWords in a case show that its author thinks of a bound, however it is worded.
 var boundWords = map[side]map[string]bool{
