@@ -27,7 +27,7 @@ func TestFlowBoundsTheCasesInHand(t *testing.T) {
 		{"slow answers", time.Millisecond, 0, 100 * time.Millisecond, time.Millisecond, 1, 10, cases * each / most * 102 * time.Millisecond},
 		{"slow searches", 150 * time.Millisecond, 0, 100 * time.Millisecond, 0, 1, 10, cases * each / most * 102 * time.Millisecond},
 		{"slow intents", time.Millisecond, 40 * time.Millisecond, 100 * time.Millisecond, 0, 1, 10, cases * each / most * 102 * time.Millisecond},
-		{"rounds", time.Millisecond, time.Millisecond, 100 * time.Millisecond, 0, 3, 7, 3 * cases * each / most * 102 * time.Millisecond},
+		{"rounds", time.Millisecond, time.Millisecond, 100 * time.Millisecond, 0, 3, 10, 3 * cases * each / most * 102 * time.Millisecond},
 		{"a slow disk", 0, 0, time.Millisecond, time.Second, 1, writers + 8, cases / writers * 1100 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
