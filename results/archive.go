@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
+	"slices"
 )
 
 // A bundle is a zip file in one form alone: its members are stored, not compressed, in the order of their paths, one behind the other,
@@ -177,14 +179,54 @@ func decodeEntries(b []byte, n int) ([]entry, error) {
 	return entries, nil
 }
 
-// read returns a member of at most limit bytes, whose header is as it stands behind the members.
-func (a *archive) read(name string, limit int64) ([]byte, error) {
+func (a *archive) names() ([]string, error) { return slices.Sorted(maps.Keys(a.entries)), nil }
+
+// member finds a member of at most limit bytes.
+func (a *archive) member(name string, limit int64) (entry, error) {
 	e, ok := a.entries[name]
 	if !ok {
-		return nil, fmt.Errorf("%q: %w", name, os.ErrNotExist)
+		return e, fmt.Errorf("%q: %w", name, os.ErrNotExist)
 	}
 	if e.size > limit {
-		return nil, fmt.Errorf("%q has %d bytes; the limit is %d", name, e.size, limit)
+		return e, fmt.Errorf("%q has %d bytes; the limit is %d", name, e.size, limit)
+	}
+	return e, nil
+}
+
+// stream is [archive.read], a chunk at a time. What was handed out before an error is void.
+func (a *archive) stream(name string, limit int64, use func([]byte)) error {
+	e, err := a.member(name, limit)
+	if err != nil {
+		return err
+	}
+	want := e.local(nil)
+	header := make([]byte, len(want))
+	if _, err := a.file.ReadAt(header, e.at); err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	crc := uint32(0)
+	err = inChunks(io.NewSectionReader(a.file, e.at+int64(len(want)), e.size), func(chunk []byte) {
+		crc = crc32.Update(crc, crc32.IEEETable, chunk)
+		use(chunk)
+	})
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	if !bytes.Equal(header, want) || crc != e.crc {
+		return errNotListed(name)
+	}
+	return nil
+}
+
+func errNotListed(name string) error {
+	return fmt.Errorf("%q is not the file that the archive lists", name)
+}
+
+// read returns a member of at most limit bytes, whose header is as it stands behind the members.
+func (a *archive) read(name string, limit int64) ([]byte, error) {
+	e, err := a.member(name, limit)
+	if err != nil {
+		return nil, err
 	}
 	data := make([]byte, e.next()-e.at)
 	if _, err := a.file.ReadAt(data, e.at); err != nil {
@@ -193,7 +235,7 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 	header := e.local(nil)
 	content := data[len(header):]
 	if !bytes.HasPrefix(data, header) || crc32.ChecksumIEEE(content) != e.crc {
-		return nil, fmt.Errorf("%q is not the file that the archive lists", name)
+		return nil, errNotListed(name)
 	}
 	return content, nil
 }
