@@ -119,12 +119,27 @@ func (z *archiveWriter) finish() error {
 
 // archive is a bundle in one file.
 type archive struct {
-	file    *os.File
+	io.Closer
+	at      io.ReaderAt
 	entries map[string]entry
 }
 
+// inMemory is the size up to which a bundle is read at once. Its files are many and small.
+const inMemory = 4 << 20
+
 // openArchive reads what stands behind the members, and holds it to the one form.
 func openArchive(f *os.File, size int64) (*archive, error) {
+	if size > inMemory {
+		return newArchive(f, size, f)
+	}
+	data := make([]byte, size)
+	if _, err := f.ReadAt(data, 0); err != nil {
+		return nil, err
+	}
+	return newArchive(bytes.NewReader(data), size, f)
+}
+
+func newArchive(f io.ReaderAt, size int64, closer io.Closer) (*archive, error) {
 	end := make([]byte, endSize)
 	if _, err := f.ReadAt(end, max(0, size-endSize)); err != nil || !bytes.HasPrefix(end, []byte("PK\x05\x06")) {
 		return nil, errors.New("it does not end as a zip file does: it was cut, or something follows it")
@@ -145,7 +160,7 @@ func openArchive(f *os.File, size int64) (*archive, error) {
 	if len(entries) != n || n == 0 || entries[n-1].next() != from || !bytes.Equal(directory(nil, entries), tail) {
 		return nil, errNotOurForm
 	}
-	a := &archive{file: f, entries: make(map[string]entry, n)}
+	a := &archive{Closer: closer, at: f, entries: make(map[string]entry, n)}
 	for _, e := range entries {
 		a.entries[e.name] = e
 	}
@@ -201,11 +216,11 @@ func (a *archive) stream(name string, limit int64, use func([]byte)) error {
 	}
 	want := e.local(nil)
 	header := make([]byte, len(want))
-	if _, err := a.file.ReadAt(header, e.at); err != nil {
+	if _, err := a.at.ReadAt(header, e.at); err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
 	crc := uint32(0)
-	err = inChunks(io.NewSectionReader(a.file, e.at+int64(len(want)), e.size), func(chunk []byte) {
+	err = inChunks(io.NewSectionReader(a.at, e.at+int64(len(want)), e.size), func(chunk []byte) {
 		crc = crc32.Update(crc, crc32.IEEETable, chunk)
 		use(chunk)
 	})
@@ -229,7 +244,7 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	data := make([]byte, e.next()-e.at)
-	if _, err := a.file.ReadAt(data, e.at); err != nil {
+	if _, err := a.at.ReadAt(data, e.at); err != nil {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}
 	header := e.local(nil)
@@ -255,5 +270,3 @@ func (a *archive) holds(m *Manifest) error {
 	}
 	return nil
 }
-
-func (a *archive) close() error { return a.file.Close() }

@@ -16,7 +16,7 @@ type files interface {
 	stream(name string, limit int64, use func(chunk []byte)) error // as read, a chunk at a time
 	names() ([]string, error)                                      // of all that is there, sorted; with an error, of what could be read
 	holds(m *Manifest) error                                       // an error where they cannot be those of the manifest
-	close() error
+	Close() error
 }
 
 func openFiles(path string) (files, error) {
@@ -79,7 +79,7 @@ func (d folder) names() (names []string, err error) {
 // holds leaves other files in the folder alone: nothing reads them.
 func (d folder) holds(*Manifest) error { return nil }
 
-func (d folder) close() error { return d.root.Close() }
+func (d folder) Close() error { return d.root.Close() }
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(root *os.Root, name string, limit int64) ([]byte, error) {

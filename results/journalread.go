@@ -32,7 +32,7 @@ func readJournal(bundle string) (_ *Journal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	data, err := r.read(journalFile)
 	if err != nil {
 		return nil, err

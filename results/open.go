@@ -28,7 +28,7 @@ func openBundle(path string) (_ *Bundle, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.Close()) }()
 	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status}
 	return b, r.fill(b)
 }
@@ -38,7 +38,7 @@ func ReadFile(bundle, name string) (data []byte, err error) {
 	r, err := openReader(bundle)
 	if err == nil {
 		data, err = r.read(name)
-		err = errors.Join(err, r.close())
+		err = errors.Join(err, r.Close())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bundle %q: %w", bundle, err)
@@ -65,7 +65,7 @@ func openReader(path string) (*reader, error) {
 		err = f.holds(m)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.close())
+		return nil, errors.Join(err, f.Close())
 	}
 	r := &reader{files: f, manifest: m, listed: make(map[string]File, len(m.Files)), texts: map[string]string{}}
 	for _, f := range m.Files {
@@ -110,17 +110,16 @@ func (r *reader) fill(b *Bundle) (err error) {
 	if b.CaseSource, err = r.read(caseSourceFile); err != nil {
 		return err
 	}
+	if err := r.fillObserved(b); err != nil {
+		return err
+	}
 	// Derived files are read strictly: a field that this version does not know could change what they say.
 	for _, f := range []struct {
 		name   string
 		into   any
 		strict bool
 	}{
-		{caseFile, &b.Case, true},
-		{experimentFile, &b.Experiment, false},
 		{pinsFile, &b.Pins, false},
-		{planFile, &b.Plan, true},
-		{storeFile, &b.Observations.Store, false},
 		{environmentFile, &b.Environment, false},
 		{featuresFile, &b.Features, true},
 		{evaluationFile, &b.Evaluation, true},
@@ -129,7 +128,29 @@ func (r *reader) fill(b *Bundle) (err error) {
 			return err
 		}
 	}
-	if b.Case.ID != r.manifest.CaseID || b.Evaluation.Case != "" && b.Evaluation.Case != r.manifest.CaseID {
+	if of := b.Evaluation.Case; of != "" && of != b.Case.ID {
+		return fmt.Errorf("%s is of case %q, and %s of case %q", evaluationFile, of, caseFile, b.Case.ID)
+	}
+	return nil
+}
+
+// fillObserved reads what a verdict is derived from: the input, the plan that was carried out, and what was observed.
+func (r *reader) fillObserved(b *Bundle) (err error) {
+	for _, f := range []struct {
+		name   string
+		into   any
+		strict bool
+	}{
+		{caseFile, &b.Case, true},
+		{experimentFile, &b.Experiment, false},
+		{planFile, &b.Plan, true},
+		{storeFile, &b.Observations.Store, false},
+	} {
+		if err := r.decode(f.name, f.into, f.strict); err != nil {
+			return err
+		}
+	}
+	if b.Case.ID != r.manifest.CaseID {
 		return fmt.Errorf("%s is of case %q, and %s of case %q", manifestFile, r.manifest.CaseID, caseFile, b.Case.ID)
 	}
 	if _, rewritten := r.listed[rewritingFile]; rewritten {

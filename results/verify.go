@@ -130,7 +130,7 @@ func Verify(path string, policy Policy) *Verification {
 		}
 	}
 	if v.files != nil {
-		if err := v.files.close(); err != nil {
+		if err := v.files.Close(); err != nil {
 			v.reportAs(stepEntries, "", 0, "%v", err)
 		}
 	}
@@ -487,16 +487,22 @@ func (v *verifier) checkDerived() {
 		return
 	}
 	again, err := derive(b, v.observed)
+	if err == nil {
+		var plan *matrix.Plan
+		if plan, err = derivePlan(b); err == nil {
+			err = again.add(planFile, plan)
+		}
+	}
 	if err != nil {
 		v.report(caseFile, 0, "nothing can be derived from it: %v", err)
 		return
 	}
 	name, why := v.step, "and the same program sealed it"
-	if tool := BuildTool(); tool != v.manifest.Tool || tool.Dirty {
-		name, why = stepEvaluator, fmt.Sprintf("by the same rules in another build: it was sealed by %s, and this is %s", v.manifest.Tool, tool)
+	if !sameEvaluator(v.manifest) {
+		name, why = stepEvaluator, fmt.Sprintf("by the same rules in another build: it was sealed by %s, and this is %s", v.manifest.Tool, BuildTool())
 	}
 	same := true
-	for _, f := range again.files() {
+	for _, f := range again.files {
 		if sealed := v.data[f.name]; !bytes.Equal(sealed, f.data) {
 			same = false
 			v.reportAs(name, f.name, 0, "made again from what was observed it has other bytes, %s; %s", why, firstDifference(sealed, f.data))

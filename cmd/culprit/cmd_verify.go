@@ -60,12 +60,7 @@ one of them has:
 		Example: `  culprit verify culprit-results/20261129T200000Z-k3f9qa/long-haul-cabin.bundle.zip
   culprit verify 20261129T200000Z-k3f9qa
   culprit verify release-bundles/ --json`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usage("%s takes at least one bundle\nUsage: %s", c.CommandPath(), c.UseLine())
-			}
-			return nil
-		},
+		Args: atLeastOne("bundle"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.verify(o, args) },
 	}
 	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` of the results, for ids of executions")

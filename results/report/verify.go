@@ -1,10 +1,10 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/culprit-rag/culprit/results"
 )
@@ -24,7 +24,7 @@ func Verified(w io.Writer, all []*results.Verification, o Options) error {
 	p := newPage(o, runLabels)
 	widest := 0
 	for _, v := range all {
-		widest = max(widest, columns(fitID(nameOf(v), maxName)))
+		widest = max(widest, columns(fitID(nameOf(v.Path), maxName)))
 	}
 	for _, v := range all {
 		p.verified(v, widest)
@@ -34,12 +34,15 @@ func Verified(w io.Writer, all []*results.Verification, o Options) error {
 	return p.flush(w)
 }
 
-func nameOf(v *results.Verification) string {
-	return cmp.Or(v.Case, filepath.Base(v.Path))
+const maxProblems = 40 // of one bundle that are listed
+
+// nameOf is the name of a bundle's file, which in a folder of bundles is the case's.
+func nameOf(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".zip"), ".bundle")
 }
 
 func (p *page) verified(v *results.Verification, widest int) {
-	parts := []string{p.mark(stateMarks[v.State]) + " " + p.bold(pad(fitID(nameOf(v), maxName), widest)), stateNames[v.State]}
+	parts := []string{p.mark(stateMarks[v.State]) + " " + p.bold(pad(fitID(nameOf(v.Path), maxName), widest)), stateNames[v.State]}
 	if v.Verdict != "" {
 		parts = append(parts, fit(v.Verdict, maxName))
 	}
@@ -57,6 +60,10 @@ func (p *page) verified(v *results.Verification, widest int) {
 		p.unwrapped("in", Safe(v.Path))
 	}
 	for i, problem := range v.Problems {
+		if i == maxProblems {
+			p.labelled("", fmt.Sprintf("and %d more: --json lists them", len(v.Problems)-i))
+			break
+		}
 		label := ""
 		if i == 0 || v.Problems[i-1].Step != problem.Step {
 			label = problem.Step
