@@ -86,10 +86,9 @@ type Replay struct {
 	Differ    []string    `json:"differ,omitempty"`  // the files that are not
 	Changes   []Change    `json:"changes,omitempty"` // what the evaluation says otherwise
 
-	// Bundle is the bundle with what is derived now.
-	Bundle *Bundle `json:"-"`
-	// Evaluation is the canonical form of Bundle.Evaluation.
-	Evaluation []byte `json:"-"`
+	// Bundle is the bundle with what is derived now, Features and Evaluation the same as RFC 8785.
+	Bundle               *Bundle `json:"-"`
+	Features, Evaluation []byte  `json:"-"`
 }
 
 // Decided is a verdict with the rules that it was decided by.
@@ -159,13 +158,13 @@ func replay(path string) (_ *Replay, err error) {
 		return nil, err
 	}
 	out := &Replay{Path: path, Case: b.Case.ID, Execution: r.manifest.ExecID, Bundle: b, Same: true}
+	out.Features, out.Evaluation = again.files[0].data, again.files[1].data
 	sealed := &again.evaluation
 	for _, f := range again.files {
 		data, err := r.read(f.name)
 		if err != nil {
 			return nil, err
 		}
-		out.Evaluation = f.data // the last
 		if bytes.Equal(data, f.data) {
 			continue
 		}
