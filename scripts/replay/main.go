@@ -24,6 +24,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/culprit-rag/culprit/matrix/measure"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 )
@@ -43,8 +44,42 @@ func main() {
 	}
 }
 
-// replay writes a line for each bundle. Whoever reads the same bundles by the same code must write the same lines.
+// numbers writes a line for each function whose numbers stand in what is derived, over many arguments and with as many places as there:
+// few bundles meet the arguments of which two processors make two numbers.
+func numbers(w io.Writer) {
+	const alpha, level, most, mostPairs = 0.05, 0.95, 30, 9
+	for _, of := range []struct {
+		name string
+		of   func(k, n int) (lo, hi float64)
+	}{
+		{"wilson", func(k, n int) (lo, hi float64) { return measure.Wilson(k, n, level) }},
+		{"jeffreys", func(k, n int) (lo, hi float64) { return measure.Jeffreys(k, n, level) }},
+		{"clopper-pearson", func(k, n int) (lo, hi float64) {
+			return measure.ClopperPearsonLower(k, n, alpha).Float(), measure.ClopperPearsonUpper(k, n, alpha).Float()
+		}},
+		{"sequence", func(k, n int) (lo, hi float64) { return measure.ConfidenceSequence(n, k, alpha) }},
+		{"evidence", func(k, n int) (lo, hi float64) { return measure.LogEvidence(k, n/2, n), measure.LogEvidence(n/2, k, n) }},
+		{"boschloo", func(k, n int) (lo, hi float64) {
+			n = min(n, mostPairs)
+			return measure.Boschloo(min(k, n), n, n/2, n), measure.Boschloo(n/2, n, min(k, n), n)
+		}},
+		{"newcombe", func(k, n int) (lo, hi float64) { return measure.Newcombe(k, n, n/2, n, level) }},
+		{"difference", func(k, n int) (lo, hi float64) { return measure.DifferenceSequence(k, n, n/2, n, alpha) }},
+	} {
+		h := sha256.New()
+		for n := 1; n <= most; n++ {
+			for k := range n + 1 {
+				lo, hi := of.of(k, n)
+				fmt.Fprintf(h, "%.6f %.6f\n", lo, hi)
+			}
+		}
+		fmt.Fprintf(w, "%s=%x\n", of.name, h.Sum(nil))
+	}
+}
+
+// replay writes those lines, and one for each bundle. Whoever reads the same bundles by the same code must write the same lines.
 func replay(w io.Writer, bundles []string) error {
+	numbers(w)
 	for _, path := range bundles {
 		v := results.Verify(path, results.Policy{Partial: true})
 		if v.State != results.StateIntact && v.State != results.StateEvaluator {
