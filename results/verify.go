@@ -95,6 +95,7 @@ type step struct {
 const (
 	stepEntries   = "entries"
 	stepManifest  = "manifest"
+	stepFiles     = "files"
 	stepContents  = "contents"
 	stepEvaluator = "evaluator"
 )
@@ -106,7 +107,7 @@ func verifySteps() []step {
 	return []step{
 		{stepEntries, StateMalformed, getAgain, (*verifier).open},
 		{stepManifest, StateMalformed, getAgain, (*verifier).readManifest},
-		{"files", StateBroken, getAgain, (*verifier).readFiles},
+		{stepFiles, StateBroken, getAgain, (*verifier).readFiles},
 		{stepContents, StateMalformed, "use the version of culprit that sealed it, or a newer one", nil}, // found while the files are read
 		{"journal", StateBroken, "do not rely on it: calls may be missing, added or changed", (*verifier).readJournal},
 		{"digests", StateBroken, "do not rely on it: its parts are of different bundles, or were changed and sealed again", (*verifier).checkDigests},
@@ -198,15 +199,15 @@ func (v *verifier) readManifest() {
 	sums := sums(m.Files, data)
 	switch listed, err := v.files.read(sumsFile, int64(len(sums))); {
 	case errors.Is(err, os.ErrNotExist):
-		v.reportAs("files", sumsFile, 0, "it is missing")
+		v.reportAs(stepFiles, sumsFile, 0, "it is missing")
 	case err != nil:
-		v.reportAs("files", sumsFile, 0, "%v", err)
+		v.reportAs(stepFiles, sumsFile, 0, "%v", err)
 	case !bytes.Equal(listed, sums):
-		v.reportAs("files", sumsFile, 0, "it lists other files or sums than %s", manifestFile)
+		v.reportAs(stepFiles, sumsFile, 0, "it lists other files or sums than %s", manifestFile)
 	}
 	if id, err := ParseExecutionID(filepath.Base(filepath.Dir(v.Path))); err == nil {
 		if err := checkPlace(v.Path, id, m); err != nil {
-			v.reportAs("files", manifestFile, 0, "%v", err)
+			v.reportAs(stepFiles, manifestFile, 0, "%v", err)
 		}
 	}
 }

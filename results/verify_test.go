@@ -202,6 +202,16 @@ func TestVerifyFindsTampering(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, false, "files", "not a regular file", ""},
+		"a file would fill the memory": {func(t *testing.T, dir string) {
+			if err := os.Truncate(filepath.Join(dir, pinsFile), 1<<33); err != nil {
+				t.Fatal(err)
+			}
+		}, false, "files", "pins.json\" has 8589934592 bytes; the limit is", ""},
+		"more files than a bundle may have": {func(t *testing.T, dir string) {
+			for i := range maxFiles {
+				place(t, dir, fmt.Sprintf("z/%05d", i), nil)
+			}
+		}, false, "files", "it holds more than 20000 files", ""},
 		"the manifest is that of another bundle": {func(t *testing.T, dir string) {
 			place(t, dir, manifestFile, read(t, unpack(t, golden["judge"]), manifestFile))
 		}, false, "files", "evaluation.json: it has", ""},
@@ -409,6 +419,88 @@ func TestOtherRules(t *testing.T) {
 	}
 }
 
+// What a reader of a clock, a load or a network would see otherwise leaves the digests as they are, and what a model says does not.
+func TestOnlyWhatWasSaidCounts(t *testing.T) {
+	t.Parallel()
+	path := goldens(t)["noisy"]
+	want, err := ReplayBundle(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := want.Bundle.Manifest.Digests.Observation
+	volatile := unpack(t, path)
+	for i, name := range []string{generationsFile, retrievalsFile} {
+		var out []byte
+		for line := range bytes.Lines(read(t, volatile, name)) {
+			var fields map[string]any
+			if err := json.Unmarshal(line, &fields); err != nil {
+				t.Fatal(err)
+			}
+			fields["at"], fields["latency_ms"] = "2031-01-01T00:00:00Z", 77
+			if _, asked := fields["attempts"]; i == 0 && asked {
+				fields["request_id"], fields["attempts"] = "another", 3
+			}
+			again, err := plainJSON(fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, again...)
+		}
+		place(t, volatile, name, out)
+	}
+	all := records(t, volatile) // each call's outcome stands behind all of the calls
+	slices.SortStableFunc(all, func(a, b []byte) int {
+		order := func(rec []byte) int {
+			return slices.IndexFunc([]string{RecordOpen, RecordPlan, RecordIntent, RecordResult, RecordClose}, func(t string) bool { return bytes.HasPrefix(rec, []byte(`{"t":"`+t)) })
+		}
+		return order(a) - order(b)
+	})
+	place(t, volatile, journalFile, chained(t, all))
+	reseal(t, volatile, nil)
+	v := Verify(volatile, Policy{})
+	r, err := ReplayBundle(volatile)
+	if err != nil || v.State == StateBroken || r.Bundle.Manifest.Digests.Observation != digest || !bytes.Equal(r.Evaluation, want.Evaluation) || !bytes.Equal(r.Features, want.Features) {
+		t.Errorf("other times and another schedule: %v, %s\n%s", err, v.State, listed(v))
+	}
+
+	said := unpack(t, path)
+	trial := want.Bundle.Observations.Trials[0]
+	other := []byte(trial.Answer.Value)
+	other[0] ^= 1
+	place(t, said, blobPath(matrix.DigestBytes(other)), other)
+	edited(t, said, generationsFile, `"answer":"`+trial.Answer.Ref, `"answer":"`+matrix.DigestBytes(other))
+	reseal(t, said, nil)
+	r, err = ReplayBundle(said)
+	if err != nil || r.Bundle.Manifest.Digests.Observation == digest || bytes.Equal(r.Evaluation, want.Evaluation) {
+		t.Errorf("another answer: %v, and the digests are the same", err)
+	}
+}
+
+// The same bundle twice in one process, and several at once, is the same: nothing is kept from one to the next.
+func TestReplayIsPure(t *testing.T) {
+	t.Parallel()
+	golden := goldens(t)
+	first := map[string][]byte{}
+	for name, path := range golden {
+		r, err := ReplayBundle(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first[name] = r.Evaluation
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		for name, path := range golden {
+			wg.Go(func() {
+				if r, err := ReplayBundle(path); err != nil || !bytes.Equal(r.Evaluation, first[name]) {
+					t.Errorf("%s: %v, another evaluation the second time", name, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
 // A bit that changes anywhere is noticed: in a name, a size, a sum, a header of the archive, the manifest or any text.
 func TestVerifyNoticesAnyBit(t *testing.T) {
 	t.Parallel()
@@ -450,7 +542,7 @@ func verifyArchive(data []byte) State {
 	if err != nil {
 		return StateMalformed
 	}
-	v.files, v.step = archive, "files"
+	v.files, v.step = archive, stepFiles
 	if v.readManifest(); !v.ended {
 		v.readFiles()
 	}
