@@ -31,20 +31,33 @@ func (d *derived) add(name string, v any) error {
 	return err
 }
 
-// derive makes features and evaluation again. The texts are at hand; digest is that of the observations. The plan is the one that was
-// carried out, also where this version would plan otherwise.
+// derive makes features and evaluation again; digest is that of the observations. The plan is the one that was carried out, also where
+// this version would plan otherwise. Where texts are withheld, the evaluation is made of the sealed features.
 func derive(b *Bundle, digest string) (d *derived, err error) {
 	defer func() { // ranks and counts that nobody could have observed, in a bundle that was made up
 		if r := recover(); r != nil {
 			d, err = nil, fmt.Errorf("its observations cannot be: %v", r)
 		}
 	}()
-	d = &derived{}
-	if d.features, err = verdict.Extract(&b.Experiment, &b.Case, &b.Observations); err != nil {
-		return nil, err
+	d = &derived{features: b.Features}
+	if !withheld(&b.Observations) {
+		if d.features, err = verdict.Extract(&b.Experiment, &b.Case, &b.Observations); err != nil {
+			return nil, err
+		}
 	}
 	d.evaluation = verdict.EvaluateDigested(digest, &b.Experiment, &b.Case, &b.Plan, &b.Observations, &d.features)
 	return d, errors.Join(d.add(featuresFile, &d.features), d.add(evaluationFile, &d.evaluation))
+}
+
+// withheld reports whether a text was taken out.
+func withheld(o *matrix.Observations) bool {
+	found := errors.New("withheld")
+	return o.Texts(func(t *matrix.Text) error {
+		if t.Withheld() {
+			return found
+		}
+		return nil
+	}) != nil
 }
 
 // derivePlan makes the plan again. Of the sealed one it takes only whether the generator was held to be deterministic, and whether it
@@ -152,6 +165,11 @@ func replay(path string) (_ *Replay, err error) {
 	}
 	if digest != r.manifest.Digests.Observation {
 		return nil, fmt.Errorf("the digest of its observations is not the one in %s", manifestFile)
+	}
+	if withheld(&b.Observations) {
+		if err := r.decode(featuresFile, &b.Features, true); err != nil {
+			return nil, err
+		}
 	}
 	again, err := derive(b, digest)
 	if err != nil {

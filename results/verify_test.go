@@ -476,6 +476,32 @@ func TestOnlyWhatWasSaidCounts(t *testing.T) {
 	}
 }
 
+// Without the texts the verdict still follows, from the features that were read from them.
+func TestVerdictFollowsWithoutTexts(t *testing.T) {
+	t.Parallel()
+	for name, path := range goldens(t) {
+		b, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed, err := ReadFile(path, evaluationFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		with, err := derive(b, b.Manifest.Digests.Observation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Observations.Texts(func(t *matrix.Text) error { t.Value = ""; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		without, err := derive(b, b.Manifest.Digests.Observation)
+		if err != nil || !bytes.Equal(without.files[1].data, with.files[1].data) || sameEvaluator(&b.Manifest) && !bytes.Equal(without.files[1].data, sealed) {
+			t.Errorf("%s: %v, another evaluation follows", name, err)
+		}
+	}
+}
+
 // The same bundle twice in one process, and several at once, is the same: nothing is kept from one to the next.
 func TestReplayIsPure(t *testing.T) {
 	t.Parallel()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/runner"
 )
 
@@ -72,4 +73,26 @@ func TestGoldenBundlesAreThere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A bundle is small enough to be sent: with fifty trials, each with a context, a prompt and an answer of its own, under 300 kB.
+func TestBundleOfFiftyTrials(t *testing.T) {
+	t.Parallel()
+	loaded := written(t, flipping(fees, "0.5")+"runs: {repeats: 10}\n")
+	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry(t), Out: t.TempDir(), CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := results.Open(summary.Cases[0].Bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(summary.Cases[0].Bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.Observations.Trials); n < 50 || info.Size() >= 300_000 {
+		t.Errorf("%d bytes for %d trials", info.Size(), n)
+	}
+	t.Logf("%d bytes for %d trials", info.Size(), len(b.Observations.Trials))
 }

@@ -156,6 +156,7 @@ func exitCodesTopic() *cobra.Command {
   130  interrupted: finished cases are kept
 
 A case with risk: investigate that fails or is inconclusive changes nothing.
+culprit verify and culprit replay have codes of their own: see their --help.
 Any other code means failure, too:  culprit run staging.yaml || echo "exit $?"`,
 	}
 }

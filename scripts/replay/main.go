@@ -119,8 +119,11 @@ var errCannotRun = errors.New("this machine cannot run it")
 
 func everywhere(ctx context.Context, w io.Writer) error {
 	bundles, err := filepath.Glob("results/testdata/golden/*.bundle.zip")
-	if err != nil || len(bundles) == 0 {
-		return fmt.Errorf("no golden bundle below results/testdata/golden: run it in the root of the repository (%v)", err)
+	if err != nil {
+		return err
+	}
+	if len(bundles) == 0 {
+		return errors.New("no golden bundle below results/testdata/golden: run it in the root of the repository")
 	}
 	var here bytes.Buffer
 	if err := replay(&here, bundles); err != nil {
