@@ -18,6 +18,9 @@ func (l *loader) lintBudget(root *node, e *matrix.Experiment) {
 	if budget == "" {
 		return
 	}
+	if amount := e.Limits.Budget.Cost; amount.Micro == 0 {
+		l.fail(cost, "cost is %s: it must be more than 0; leave it out for no limit", amount)
+	}
 	if prices != "" && prices != budget {
 		l.fail(cost, "limits.budget.cost is in %s, and the prices are in %s: write both in one currency", budget, prices)
 	}

@@ -119,7 +119,7 @@ func (s *shape) sentence(at *node, name string, v violation) string {
 	case *kind.UniqueItems:
 		return fmt.Sprintf("entries %d and %d of %s are equal: keep one of them", k.Duplicates[0]+1, k.Duplicates[1]+1, name)
 	case *kind.Minimum:
-		return is + "it must be at least " + rational(k.Want)
+		return is + "it must be " + hint("x-expected", "at least "+rational(k.Want))
 	case *kind.Maximum:
 		return is + "it must be at most " + rational(k.Want)
 	case *kind.ExclusiveMinimum:

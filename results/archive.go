@@ -119,27 +119,22 @@ func (z *archiveWriter) finish() error {
 
 // archive is a bundle in one file.
 type archive struct {
-	io.Closer
-	at      io.ReaderAt
+	file    *os.File
+	at      io.ReaderAt // the file, or all that it holds
+	size    int64
 	entries map[string]entry
 }
 
-// inMemory is the size up to which a bundle is read at once. Its files are many and small.
-const inMemory = 4 << 20
-
 // openArchive reads what stands behind the members, and holds it to the one form.
 func openArchive(f *os.File, size int64) (*archive, error) {
-	if size > inMemory {
-		return newArchive(f, size, f)
+	a, err := newArchive(f, size)
+	if err == nil {
+		a.file = f
 	}
-	data := make([]byte, size)
-	if _, err := f.ReadAt(data, 0); err != nil {
-		return nil, err
-	}
-	return newArchive(bytes.NewReader(data), size, f)
+	return a, err
 }
 
-func newArchive(f io.ReaderAt, size int64, closer io.Closer) (*archive, error) {
+func newArchive(f io.ReaderAt, size int64) (*archive, error) {
 	end := make([]byte, endSize)
 	if _, err := f.ReadAt(end, max(0, size-endSize)); err != nil || !bytes.HasPrefix(end, []byte("PK\x05\x06")) {
 		return nil, errors.New("it does not end as a zip file does: it was cut, or something follows it")
@@ -160,7 +155,7 @@ func newArchive(f io.ReaderAt, size int64, closer io.Closer) (*archive, error) {
 	if len(entries) != n || n == 0 || entries[n-1].next() != from || !bytes.Equal(directory(nil, entries), tail) {
 		return nil, errNotOurForm
 	}
-	a := &archive{Closer: closer, at: f, entries: make(map[string]entry, n)}
+	a := &archive{at: f, size: size, entries: make(map[string]entry, n)}
 	for _, e := range entries {
 		a.entries[e.name] = e
 	}
@@ -193,6 +188,20 @@ func decodeEntries(b []byte, n int) ([]entry, error) {
 	}
 	return entries, nil
 }
+
+// preload reads a small archive at once, for who will read most of its members: they are many and small.
+func (a *archive) preload() error {
+	const small = 4 << 20
+	if a.size > small {
+		return nil
+	}
+	data := make([]byte, a.size)
+	_, err := a.at.ReadAt(data, 0)
+	a.at = bytes.NewReader(data)
+	return err
+}
+
+func (a *archive) close() error { return a.file.Close() }
 
 func (a *archive) names() ([]string, error) { return slices.Sorted(maps.Keys(a.entries)), nil }
 

@@ -161,13 +161,14 @@ func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *
 	return w, nil
 }
 
-// Finish writes the summary of the execution, whole or not at all, and clears up after cases that left nothing.
+// Finish writes the summary of the execution, whole or not at all, clears up after cases that left nothing, and writes into the ledger
+// that the execution ended.
 func (e *Execution) Finish(s Summary) error {
 	s.Schema, s.Execution = SummarySchema, e.id
 	if err := e.finish(&s); err != nil {
 		return fmt.Errorf("execution %q: summary %q: %w", e.id, filepath.Join(e.Dir(), summaryFile), err)
 	}
-	return nil
+	return e.end(&s)
 }
 
 func (e *Execution) finish(s *Summary) error {

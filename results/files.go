@@ -16,7 +16,18 @@ type files interface {
 	stream(name string, limit int64, use func(chunk []byte)) error // as read, a chunk at a time
 	names() ([]string, error)                                      // of all that is there, sorted; with an error, of what could be read
 	holds(m *Manifest) error                                       // an error where they cannot be those of the manifest
-	Close() error
+	close() error
+}
+
+// openAll opens a bundle of which most will be read.
+func openAll(path string) (files, error) {
+	f, err := openFiles(path)
+	if a, ok := f.(*archive); ok && err == nil {
+		if err = a.preload(); err != nil {
+			return nil, errors.Join(err, a.close())
+		}
+	}
+	return f, err
 }
 
 func openFiles(path string) (files, error) {
@@ -79,7 +90,7 @@ func (d folder) names() (names []string, err error) {
 // holds leaves other files in the folder alone: nothing reads them.
 func (d folder) holds(*Manifest) error { return nil }
 
-func (d folder) Close() error { return d.root.Close() }
+func (d folder) close() error { return d.root.Close() }
 
 // readFile reads a regular file of at most limit bytes.
 func readFile(root *os.Root, name string, limit int64) ([]byte, error) {

@@ -148,7 +148,7 @@ func readPlaced(path string, id ExecutionID) error {
 	if err != nil {
 		return fmt.Errorf("bundle %q: %w", path, err)
 	}
-	return errors.Join(checkPlace(path, id, r.manifest), r.Close())
+	return errors.Join(checkPlace(path, id, r.manifest), r.close())
 }
 
 // checkPlace refuses a bundle of another case or another execution than its place says.

@@ -1,8 +1,6 @@
 package results
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -32,7 +30,7 @@ func readJournal(bundle string) (_ *Journal, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer func() { err = errors.Join(err, r.close()) }()
 	data, err := r.read(journalFile)
 	if err != nil {
 		return nil, err
@@ -47,44 +45,11 @@ func readJournal(bundle string) (_ *Journal, err error) {
 	return j, nil
 }
 
-// decodeJournal checks every line against the chain. A last line without an end is what a killed process leaves.
+// decodeJournal reads a journal. A last line without an end is what a killed process leaves.
 func decodeJournal(data []byte) (*Journal, error) {
-	j := &Journal{Head: noRecord}
-	for seq := 1; len(data) > 0; seq++ {
-		line, rest, whole := bytes.Cut(data, []byte{'\n'})
-		if !whole {
-			j.Torn = len(line)
-			break
-		}
-		if len(line) > maxJournalLine {
-			return nil, fmt.Errorf("line %d has %d bytes; the limit is %d: %w", seq, len(line), maxJournalLine, ErrJournal)
-		}
-		rec, sum, err := decodeJournalLine(line, seq, j.Head)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w: %w", seq, err, ErrJournal)
-		}
-		j.Records, j.Head, data = append(j.Records, rec), sum, rest
+	c, err := decodeChain[Record](data, maxJournalLine)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, ErrJournal)
 	}
-	return j, nil
-}
-
-func decodeJournalLine(line []byte, seq int, prev string) (rec Record, sum string, err error) {
-	var envelope struct {
-		Seq  int             `json:"seq"`
-		Prev string          `json:"prev"`
-		Rec  json.RawMessage `json:"rec"`
-		Sum  string          `json:"sum"`
-	}
-	if err := decodeStrict(line, &envelope); err != nil {
-		return rec, "", err
-	}
-	sum = recordSum(seq, prev, envelope.Rec)
-	// The line must be the very bytes that are written for this record at this place.
-	if !bytes.Equal(append(line[:len(line):len(line)], '\n'), journalLine(seq, prev, envelope.Rec, sum)) {
-		return rec, "", errors.New("the record does not follow the one before it, or its sum differs")
-	}
-	if err := json.Unmarshal(envelope.Rec, &rec); err != nil {
-		return rec, "", err
-	}
-	return rec, sum, nil
+	return &Journal{Records: c.records, Head: c.head, Torn: c.torn}, nil
 }

@@ -15,4 +15,6 @@ const (
 	maxLine        = 16 << 20
 	maxJournalLine = 1 << 20
 	maxSummary     = 256 << 20
+	maxLedger      = 256 << 20
+	maxLedgerLine  = 64 << 10
 )

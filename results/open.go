@@ -28,7 +28,7 @@ func openBundle(path string) (_ *Bundle, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer func() { err = errors.Join(err, r.close()) }()
 	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status}
 	return b, r.fill(b)
 }
@@ -38,7 +38,7 @@ func ReadFile(bundle, name string) (data []byte, err error) {
 	r, err := openReader(bundle)
 	if err == nil {
 		data, err = r.read(name)
-		err = errors.Join(err, r.Close())
+		err = errors.Join(err, r.close())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bundle %q: %w", bundle, err)
@@ -56,7 +56,7 @@ type reader struct {
 
 // openReader opens a bundle and reads its manifest.
 func openReader(path string) (*reader, error) {
-	f, err := openFiles(path)
+	f, err := openAll(path)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func openReader(path string) (*reader, error) {
 		err = f.holds(m)
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, f.close())
 	}
 	r := &reader{files: f, manifest: m, listed: make(map[string]File, len(m.Files)), texts: map[string]string{}}
 	for _, f := range m.Files {

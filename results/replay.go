@@ -154,7 +154,7 @@ func replay(path string) (_ *Replay, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer func() { err = errors.Join(err, r.close()) }()
 	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status}
 	if err := r.fillObserved(b); err != nil {
 		return nil, err

@@ -131,7 +131,7 @@ func Verify(path string, policy Policy) *Verification {
 		}
 	}
 	if v.files != nil {
-		if err := v.files.Close(); err != nil {
+		if err := v.files.close(); err != nil {
 			v.reportAs(stepEntries, "", 0, "%v", err)
 		}
 	}
@@ -174,7 +174,7 @@ func (v *verifier) reportAs(name, file string, line int, format string, args ...
 // open finds out that nothing in the container is out of place, without reading what its files hold.
 func (v *verifier) open() {
 	var err error
-	if v.files, err = openFiles(v.Path); err != nil {
+	if v.files, err = openAll(v.Path); err != nil {
 		v.report("", 0, "%v", err)
 		v.ended = true
 	}

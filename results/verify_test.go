@@ -117,6 +117,35 @@ func reseal(tb testing.TB, dir string, change func(*Manifest)) {
 	}
 }
 
+// current unpacks a golden bundle as this version would have sealed it.
+func current(tb testing.TB, name string) string {
+	tb.Helper()
+	path := goldens(tb)[name]
+	r, err := ReplayBundle(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	plan, err := derivePlan(r.Bundle)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	planned, err := matrix.Canonical(plan)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := unpack(tb, path)
+	edited(tb, dir, journalFile, r.Bundle.Manifest.Digests.Plan, matrix.DigestBytes(planned))
+	place(tb, dir, journalFile, chained(tb, records(tb, dir)))
+	place(tb, dir, planFile, planned)
+	place(tb, dir, featuresFile, r.Features)
+	place(tb, dir, evaluationFile, r.Evaluation)
+	reseal(tb, dir, func(m *Manifest) { m.Evaluator.Ruleset, m.Tool = verdict.Ruleset(), BuildTool() })
+	if v := Verify(dir, Policy{}); v.State != StateIntact || !v.Derived {
+		tb.Fatalf("%s\n%s", v.State, listed(v))
+	}
+	return dir
+}
+
 // place writes a file of a bundle, whose folder may be new.
 func place(tb testing.TB, dir, name string, data []byte) {
 	tb.Helper()
@@ -256,7 +285,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 			more := bytes.Replace(all[0], []byte(`"cell":"A"`), []byte(`"cell":"X"`), 1)
 			place(t, dir, generationsFile, append(bytes.Join(all, nil), more...))
 		}, true, "references", `its cell "X" is not in the plan`, ""},
-		"a line of the journal is edited": {func(t *testing.T, dir string) { edited(t, dir, journalFile, `"attempt":1`, `"attempt":2`) }, true, "journal", "its sum differs", ""},
+		"a line of the journal is edited": {func(t *testing.T, dir string) { edited(t, dir, journalFile, `"attempt":1`, `"attempt":2`) }, true, "journal", "does not fit its sum", ""},
 		"a line of the journal is dropped": {func(t *testing.T, dir string) {
 			all := lines(dir, journalFile)
 			place(t, dir, journalFile, bytes.Join(slices.Delete(all, 3, 4), nil))
@@ -309,7 +338,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := unpack(t, golden["pass"])
+			dir := current(t, "pass")
 			tc.attack(t, dir)
 			if tc.reseal {
 				reseal(t, dir, nil)
@@ -399,7 +428,7 @@ func TestVerifyPolicy(t *testing.T) {
 // What other rules decided is intact, and the difference is shown by a replay.
 func TestOtherRules(t *testing.T) {
 	t.Parallel()
-	dir := unpack(t, goldens(t)["pass"])
+	dir := current(t, "pass")
 	other := matrix.DigestBytes([]byte("other rules"))
 	edited(t, dir, evaluationFile, verdict.Ruleset(), other)
 	edited(t, dir, evaluationFile, `"outcome":"pass"`, `"outcome":"fail"`)
@@ -564,7 +593,7 @@ func TestVerifyNoticesAnyBit(t *testing.T) {
 // verifyArchive goes as far as every byte was read; whatever it finds it finds there.
 func verifyArchive(data []byte) State {
 	v := &verifier{Verification: &Verification{State: StateIntact}}
-	archive, err := newArchive(bytes.NewReader(data), int64(len(data)), nil)
+	archive, err := newArchive(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return StateMalformed
 	}
@@ -601,7 +630,7 @@ func BenchmarkVerify(b *testing.B) {
 	before := cpuTime(b)
 	for b.Loop() {
 		v := Verify(path, Policy{})
-		if v.State != StateIntact {
+		if v.State != StateIntact && v.State != StateEvaluator {
 			b.Fatal(listed(v))
 		}
 		size = v.Bytes

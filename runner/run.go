@@ -79,6 +79,9 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
+	if err := begin(execution, l); err != nil {
+		return nil, err
+	}
 	summary := results.NewSummary(execution.ID(), s.experiment)
 	summary.Setup.Local, summary.Setup.JudgeLocal = s.generatorInfo.Local && s.pipeline == nil, s.judgeInfo.Local
 	summary.Bundles, summary.Planned = execution.Dir(), len(l.Cases)
@@ -102,6 +105,20 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 		summary.Exit = o.ExitCode(runErr)
 	}
 	return &summary, errors.Join(runErr, execution.Finish(summary))
+}
+
+// begin enters the execution in the ledger.
+func begin(execution *results.Execution, l *experiments.Loaded) error {
+	ids, digests := make([]string, len(l.Cases)), make([]string, len(l.Cases))
+	for i := range l.Cases {
+		c := &l.Cases[i].Case
+		digest, err := matrix.Digest(c)
+		if err != nil {
+			return fmt.Errorf("case %q: %w", c.ID, err)
+		}
+		ids[i], digests[i] = c.ID, digest
+	}
+	return execution.Begin(&l.Experiment, ids, digests, false)
 }
 
 // whyStopped says in one word what ended a run early, "" where nothing did.

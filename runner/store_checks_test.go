@@ -314,3 +314,23 @@ func (n numbers) Search(ctx context.Context, req adapters.SearchRequest) (adapte
 	}
 	return n.VectorStore.Search(ctx, req)
 }
+
+// TestFilterAsksForWhatTheAskerLacks: where the filter has no value of the asker to hold the items against, it is the asker who is
+// looked at first, and not the filter.
+func TestFilterAsksForWhatTheAskerLacks(t *testing.T) {
+	t.Parallel()
+	const text = `backends:
+  store: {adapter: embedded, documents: [{id: k1, text: A dock costs eleven crowns., metadata: {region: south}}]}
+  generator: {adapter: embedded}
+pipeline: {search: {mode: keyword, k: 3, filter: {region: "%s"}}}
+cases: [{id: c, query: "what does a dock cost", as: {team: docks}, evidence: {required: [{source: k1, span: eleven crowns}]}, claims: [{id: x, any: [eleven crowns]}]}]`
+	for filter, want := range map[string]struct{ evidence, first string }{
+		"{{as.region}}": {"its region is south, the filter wants {{as.region}}, and the asker has none", "give the case's asker the attribute"},
+		"north":         {"its region is south, the filter wants north", "compare the item's stored fields"},
+	} {
+		d := probe(t, fmt.Sprintf(text, filter), registry(t)).Cases[0].Defects
+		if len(d) != 1 || d[0].Name() != "retrieve/filtered-out" || !strings.Contains(d[0].Evidence[0], want.evidence) || !strings.HasPrefix(d[0].TryFirst, want.first) {
+			t.Errorf("%s: got %+v", filter, d)
+		}
+	}
+}

@@ -7,18 +7,20 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// Text writes the report for a terminal: the thresholds, the figures, and what was wrong.
-func (r *Report) Text(w io.Writer) {
-	r.thresholds(w)
+// Text writes the report as a person reads it, in so many columns: the thresholds, the figures, and what was wrong.
+func (r *Report) Text(w io.Writer, columns int) {
+	table := plainTable(columns)
+	r.thresholds(w, table)
 	fmt.Fprintln(w)
-	r.accuracy(w)
+	r.accuracy(w, table)
 	fmt.Fprintln(w)
-	r.rates(w)
+	r.rates(w, table)
 	if len(r.Wrong) > 0 {
 		fmt.Fprintln(w)
-		r.wrong(w)
+		r.wrong(w, table)
 	}
 	fmt.Fprintf(w, "\nThe same options give the same figures. %d s.\n", r.WallMS/1000)
 }
@@ -54,11 +56,11 @@ A fault that leaves the answer right is left out (%d and %d runs), since there i
 ## What must hold
 
 `, command, short(r.Ruleset), s.Seeds, percents(s.PassRates), s.Repeats, s.Pairs, s.Healthy, perturbed, r.Deterministic.Harmless, r.Noisy.Harmless)
-	r.thresholds(w)
+	r.thresholds(w, markdownTable)
 	fmt.Fprint(w, "\n## Beside the baselines\n\nThe span script asks ten lines' worth of questions: is the gold span in the store, in the candidates, in the prompt? The constant\nanswer is \"retrieve\". They are compared where a stage of the pipeline is to blame; an inconclusive verdict counts as wrong there.\n\n")
-	r.accuracy(w)
+	r.accuracy(w, markdownTable)
 	fmt.Fprint(w, "\n## By pass rate of the generator\n\n")
-	r.rates(w)
+	r.rates(w, markdownTable)
 	fmt.Fprint(w, "\n## Every fault\n\nThe label without noise, the stage under noise.\n\n")
 	r.everyFault(w)
 	fmt.Fprint(w, "\nNot brought about, since the embedded backends cannot:\n\n")
@@ -73,7 +75,7 @@ A fault that leaves the answer right is left out (%d and %d runs), since there i
 	r.labels(w)
 	if len(r.Wrong) > 0 {
 		fmt.Fprint(w, "\n## Wrong without noise\n\n")
-		r.wrong(w)
+		r.wrong(w, markdownTable)
 	}
 	if len(r.Healthy.Blamed) > 0 {
 		fmt.Fprint(w, "\n## Blamed in healthy cases\n\n")
@@ -81,7 +83,7 @@ A fault that leaves the answer right is left out (%d and %d runs), since there i
 		for _, c := range r.Healthy.Blamed {
 			rows = append(rows, []string{c.Given, strconv.Itoa(c.N)})
 		}
-		table(w, []string{"label", "n"}, rows)
+		markdownTable(w, []string{"label", "n"}, rows)
 	}
 }
 
@@ -107,7 +109,7 @@ func orNone(s string) string {
 	return s
 }
 
-func (r *Report) thresholds(w io.Writer) {
+func (r *Report) thresholds(w io.Writer, table drawTable) {
 	var rows [][]string
 	for _, t := range r.Thresholds {
 		rows = append(rows, []string{t.Name, t.Wants, t.Got, string(t.State)})
@@ -115,7 +117,7 @@ func (r *Report) thresholds(w io.Writer) {
 	table(w, []string{"figure", "wants", "got", ""}, rows)
 }
 
-func (r *Report) accuracy(w io.Writer) {
+func (r *Report) accuracy(w io.Writer, table drawTable) {
 	both := func(name string, of func(*Accuracy) string) []string {
 		return []string{name, of(&r.Deterministic), of(&r.Noisy)}
 	}
@@ -143,7 +145,7 @@ func spent(n, fixed int) string {
 	return fmt.Sprintf("%d; %.0f %% of %d at a fixed n of %d", n, 100*float64(n)/float64(fixed), fixed, fixedRepeats)
 }
 
-func (r *Report) rates(w io.Writer) {
+func (r *Report) rates(w io.Writer, table drawTable) {
 	var rows [][]string
 	for _, a := range r.ByRate {
 		rows = append(rows, []string{percent(a.PassRate), a.Stage.String(), a.Label.String(), a.FalseBlame.String(), a.AA.Flips.String()})
@@ -151,7 +153,7 @@ func (r *Report) rates(w io.Writer) {
 	table(w, []string{"pass rate", "right stage", "right label", "false blame, healthy", "flips"}, rows)
 }
 
-func (r *Report) wrong(w io.Writer) {
+func (r *Report) wrong(w io.Writer, table drawTable) {
 	var rows [][]string
 	for _, m := range r.Wrong {
 		rows = append(rows, []string{m.Fault, m.Shape, strconv.FormatUint(m.Seed, 10), m.True, strings.Join(m.Given, ", ")})
@@ -164,7 +166,7 @@ func (r *Report) everyFault(w io.Writer) {
 	for _, f := range r.Faults {
 		rows = append(rows, []string{f.Fault, "`" + f.True + "`", of(f.Deterministic), of(f.Noisy)})
 	}
-	table(w, []string{"fault", "true label", "label", "stage under noise"}, rows)
+	markdownTable(w, []string{"fault", "true label", "label", "stage under noise"}, rows)
 }
 
 func of(r Rate) string {
@@ -196,7 +198,7 @@ func (r *Report) labels(w io.Writer) {
 	for _, label := range order {
 		rows = append(rows, []string{"`" + label + "`", strings.Join(given[label][0], ", "), strings.Join(given[label][1], ", ")})
 	}
-	table(w, []string{"true", "without noise", "under noise"}, rows)
+	markdownTable(w, []string{"true", "without noise", "under noise"}, rows)
 }
 
 // matrixTable writes a confusion matrix in the order of stages.
@@ -219,29 +221,54 @@ func matrixTable(w io.Writer, cells []Confused) {
 		}
 		rows = append(rows, cols)
 	}
-	table(w, append([]string{"true"}, names...), rows)
+	markdownTable(w, append([]string{"true"}, names...), rows)
 }
 
-// table writes a Markdown table whose columns are aligned, so that it can be read as it is.
-func table(w io.Writer, head []string, rows [][]string) {
-	width := make([]int, len(head))
-	for _, row := range append([][]string{head}, rows...) {
-		for i, cell := range row {
-			width[i] = max(width[i], len([]rune(cell)))
+// drawTable writes a table whose columns are aligned.
+type drawTable func(w io.Writer, head []string, rows [][]string)
+
+// plainTable draws columns and no lines. Where they are wider than the page, the first cell of each row stands above the others.
+func plainTable(columns int) drawTable {
+	return func(w io.Writer, head []string, rows [][]string) {
+		for _, cells := range aligned(append([][]string{head}, rows...)) {
+			line := "  " + strings.Join(cells, "  ")
+			if utf8.RuneCountInString(line) > columns {
+				if first := strings.TrimSpace(cells[0]); first != "" {
+					fmt.Fprintln(w, "  "+first)
+				}
+				line = "    " + strings.Join(cells[1:], "  ")
+			}
+			fmt.Fprintln(w, strings.TrimRight(line, " "))
 		}
 	}
-	write := func(row []string) {
-		for i, cell := range row {
-			fmt.Fprintf(w, "| %s%s ", cell, strings.Repeat(" ", width[i]-len([]rune(cell))))
+}
+
+// markdownTable can be read as it is, too.
+func markdownTable(w io.Writer, head []string, rows [][]string) {
+	for i, cells := range aligned(append([][]string{head}, rows...)) {
+		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
+		if i == 0 {
+			for _, cell := range cells {
+				fmt.Fprintf(w, "|%s", strings.Repeat("-", utf8.RuneCountInString(cell)+2))
+			}
+			fmt.Fprintln(w, "|")
 		}
-		fmt.Fprintln(w, "|")
 	}
-	write(head)
-	for i := range head {
-		fmt.Fprintf(w, "|%s", strings.Repeat("-", width[i]+2))
-	}
-	fmt.Fprintln(w, "|")
+}
+
+// aligned fills each column up to its widest cell.
+func aligned(rows [][]string) [][]string {
+	width := make([]int, len(rows[0]))
 	for _, row := range rows {
-		write(row)
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
 	}
+	out := make([][]string, len(rows))
+	for n, row := range rows {
+		for i, cell := range row {
+			out[n] = append(out[n], cell+strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)))
+		}
+	}
+	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strconv"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
@@ -147,17 +148,32 @@ const (
 	maxWidth     = 140
 )
 
-// width is how many columns a screen has; a pipe or a file gets as many as the table needs.
+// columns is what COLUMNS asks for, 0 where it asks for nothing.
+func (a *app) columns() int {
+	n, err := strconv.ParseUint(a.env("COLUMNS"), 10, 16)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// width is how many columns a screen has: COLUMNS, or else those of the terminal, or else of a common one.
 func (a *app) width() int {
-	if !a.out.terminal {
+	switch asked := a.columns(); {
+	case asked > 0:
+		return max(asked, minWidth)
+	case !a.out.terminal:
 		return defaultWidth
 	}
 	return min(max(a.out.width, minWidth), maxWidth)
 }
 
+// whole reports whether lines may be as long as they like: nobody said how wide the page is.
+func (a *app) whole() bool { return !a.out.terminal && a.columns() == 0 }
+
 // drawing says how a screen about a folder of results is drawn.
 func (a *app) drawing(results string) report.Options {
-	o := report.Options{Color: a.out.terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb", Width: a.width()}
+	o := report.Options{Color: a.out.terminal && a.env("NO_COLOR") == "" && a.env("TERM") != "dumb", Width: a.width(), Whole: a.whole()}
 	if results != defaultResults {
 		o.Results = results
 	}

@@ -18,12 +18,11 @@ import (
 
 type floorOptions struct {
 	loading
-	path string
-	of   runner.FloorOptions
+	of runner.FloorOptions
 }
 
 func (a *app) calibrateFloorCommand() *cobra.Command {
-	o := floorOptions{path: "."}
+	var o floorOptions
 	c := &cobra.Command{
 		Use:   "floor [experiment]",
 		Short: "Find the score below which dense or hybrid search sees no relation to the query",
@@ -37,15 +36,8 @@ The store is only read, and nothing is written. The embedder is asked for the qu
 limits.budget; no generator is, unless the experiment has it rewrite the query.`,
 		Example: `  culprit calibrate floor staging.yaml
   culprit calibrate floor staging.yaml --sample 500 --seed 2 --json`,
-		Args: between(0, 1, "at most one experiment"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.path = args[0]
-			}
-			return a.calibrateFloor(c.Context(), o)
-		},
 	}
-	o.flags(c)
+	o.reads(c, func(ctx context.Context) error { return a.calibrateFloor(ctx, o) })
 	a.caseFlag(c, &o.loading)
 	c.Flags().IntVar(&o.of.Sample, "sample", 100, "so many stored `items` are held against every query")
 	c.Flags().Int64Var(&o.of.Seed, "seed", 1, "`seed` of the sample")
@@ -61,18 +53,15 @@ func (a *app) calibrateFloor(ctx context.Context, o floorOptions) error {
 	case !(o.of.Share > 0 && o.of.Share < 1):
 		return usage("--share: %v is no share between 0 and 1, such as 0.05", o.of.Share)
 	}
-	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
-	if err != nil {
-		return err
-	}
-	cache, err := a.cacheDir()
+	loaded, options, err := a.prepare(o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, interruptSignals()...) // there is nothing to keep, so the first one cancels
 	defer stop()
 	progress := a.progress()
-	r, err := runner.Floor(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Secrets: a.secrets(), Progress: progress.runner()}, o.of)
+	options.Progress = progress.runner()
+	r, err := runner.Floor(ctx, loaded, options, o.of)
 	progress.clear()
 	switch {
 	case ctx.Err() != nil:

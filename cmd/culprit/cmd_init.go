@@ -58,6 +58,8 @@ func (a *app) init(o initOptions) error {
 		command += " --allow-outside"
 	}
 	line(a.out, "next  "+command)
+	line(a.out, "then  write a question that was answered wrongly into "+quote(filepath.Join(o.folder, "cases", "first.yaml")))
+	line(a.out, "      name your own store and models in "+quote(filepath.Join(o.folder, "experiment.yaml")))
 	return nil
 }
 

@@ -17,12 +17,11 @@ import (
 
 type loadOptions struct {
 	loading
-	path     string
 	recreate bool
 }
 
 func (a *app) loadCommand() *cobra.Command {
-	o := loadOptions{path: "."}
+	var o loadOptions
 	c := &cobra.Command{
 		Use:     "load [experiment]",
 		GroupID: groupRun,
@@ -37,15 +36,8 @@ need --recreate. A load that was interrupted is taken up by the next one. The em
 fills itself.`,
 		Example: `  culprit load experiments/examples/stores --profile qdrant
   culprit run experiments/examples/stores --profile qdrant`,
-		Args: between(0, 1, "at most one experiment"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.path = args[0]
-			}
-			return a.fill(c.Context(), o)
-		},
 	}
-	o.flags(c)
+	o.reads(c, func(ctx context.Context) error { return a.fill(ctx, o) })
 	c.Flags().BoolVar(&o.recreate, "recreate", false, "delete the collection of an earlier load, and load anew")
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.load/v1)")
 	return c
@@ -53,7 +45,7 @@ fills itself.`,
 
 // fill loads the documents. Its first interrupt cancels: what is written stays, marked as unfinished.
 func (a *app) fill(ctx context.Context, o loadOptions) (err error) {
-	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
+	loaded, options, err := a.prepare(o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
@@ -64,25 +56,20 @@ func (a *app) fill(ctx context.Context, o loadOptions) (err error) {
 	if store.Adapter == "embedded" { // before its documents are read: it is no mistake to ask
 		return a.showLoad(loaded.Experiment.Name, &loader.Report{Adapter: store.Adapter, Action: loader.Unneeded})
 	}
-	cache, err := a.cacheDir()
-	if err != nil {
-		return err
-	}
 	ctx, stop := signal.NotifyContext(ctx, interruptSignals()...)
 	defer stop()
-	secrets := a.secrets()
 	progress := a.progress()
 	show := progress.runner()
 	defer progress.clear()
-	embedder, err := runner.OpenEmbedder(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Secrets: secrets})
+	embedder, err := runner.OpenEmbedder(ctx, loaded, options)
 	if err != nil {
-		return secrets.Redactor().Error(err)
+		return options.Secrets.Redactor().Error(err)
 	}
 	if embedder != nil {
 		defer func() { err = errors.Join(err, embedder.Close()) }()
 	}
 	job := loader.Job{
-		Adapter: store.Adapter, Settings: store.Settings, Dir: loaded.Dir, Secrets: secrets, Documents: runner.Documents(loaded), Embedder: embedder,
+		Adapter: store.Adapter, Settings: store.Settings, Dir: loaded.Dir, Secrets: options.Secrets, Documents: runner.Documents(loaded), Embedder: embedder,
 		Timeout: time.Duration(loaded.Experiment.Limits.Timeout), Recreate: o.recreate,
 	}
 	if show != nil {
@@ -98,7 +85,7 @@ func (a *app) fill(ctx context.Context, o loadOptions) (err error) {
 		}
 		return a.showLoad(loaded.Experiment.Name, &report)
 	}
-	return o.failed(ctx, &report, secrets.Redactor().Error(err))
+	return o.failed(ctx, &report, options.Secrets.Redactor().Error(err))
 }
 
 // failed turns the error of a load into the one that ends the program.
@@ -119,7 +106,7 @@ func (o *loadOptions) failed(ctx context.Context, r *loader.Report, err error) e
 	return err
 }
 
-func (o *loadOptions) commandLine() string { return strings.Join(o.words("load", o.path), " ") }
+func (o *loadOptions) commandLine() string { return strings.Join(o.words("load"), " ") }
 
 // showLoad says in one line what a load did.
 func (a *app) showLoad(name string, r *loader.Report) error {

@@ -16,12 +16,11 @@ import (
 
 type planOptions struct {
 	loading
-	path     string
 	resolved bool
 }
 
 func (a *app) planCommand() *cobra.Command {
-	o := planOptions{path: "."}
+	var o planOptions
 	c := &cobra.Command{
 		Use:     "plan [experiment]",
 		GroupID: groupRun,
@@ -41,15 +40,8 @@ once.`,
 		Example: `  culprit plan experiments/examples/travel-policy
   culprit plan staging.yaml --case leave-policy-014
   culprit plan staging.yaml --profile nightly --resolved`,
-		Args: between(0, 1, "at most one experiment"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.path = args[0]
-			}
-			return a.plan(c.Context(), o)
-		},
 	}
-	o.flags(c)
+	o.reads(c, func(ctx context.Context) error { return a.plan(ctx, o) })
 	o.runsFlags(c)
 	a.caseFlag(c, &o.loading)
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.plans/v1)")
@@ -58,7 +50,7 @@ once.`,
 }
 
 func (a *app) plan(ctx context.Context, o planOptions) error {
-	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
+	loaded, err := a.load(o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}

@@ -12,11 +12,10 @@ import (
 
 type probeOptions struct {
 	loading
-	path string
 }
 
 func (a *app) probeCommand() *cobra.Command {
-	o := probeOptions{path: "."}
+	var o probeOptions
 	c := &cobra.Command{
 		Use:     "probe [experiment]",
 		GroupID: groupRun,
@@ -38,26 +37,15 @@ search failed. The last lines name what blocks or holds.`,
 		Example: `  culprit probe experiments/examples/travel-policy
   culprit probe staging.yaml --profile nightly --json
   culprit probe staging.yaml --case leave-policy-014`,
-		Args: between(0, 1, "at most one experiment"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.path = args[0]
-			}
-			return a.probe(c.Context(), o)
-		},
 	}
-	o.flags(c)
+	o.reads(c, func(ctx context.Context) error { return a.probe(ctx, o) })
 	a.caseFlag(c, &o.loading)
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.probe/v1)")
 	return c
 }
 
 func (a *app) probe(ctx context.Context, o probeOptions) error {
-	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
-	if err != nil {
-		return err
-	}
-	cache, err := a.cacheDir()
+	loaded, options, err := a.prepare(o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
@@ -66,7 +54,8 @@ func (a *app) probe(ctx context.Context, o probeOptions) error {
 		progress.above(func() { a.warnf("interrupted: finishing the cases that are under way; interrupt again to cancel them") })
 	})
 	defer stop()
-	probe, err := runner.Probe(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Secrets: a.secrets(), Drain: drain, Progress: progress.runner()})
+	options.Drain, options.Progress = drain, progress.runner()
+	probe, err := runner.Probe(ctx, loaded, options)
 	progress.clear()
 	switch {
 	case ctx.Err() != nil:

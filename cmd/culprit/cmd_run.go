@@ -21,7 +21,6 @@ const defaultResults = "culprit-results"
 
 type runOptions struct {
 	loading
-	path    string
 	results string
 	all     bool
 }
@@ -29,7 +28,7 @@ type runOptions struct {
 const allUsage = "list every case, however many pass, and every text in full"
 
 func (a *app) runCommand() *cobra.Command {
-	o := runOptions{path: "."}
+	var o runOptions
 	c := &cobra.Command{
 		Use:     "run [experiment]",
 		GroupID: groupRun,
@@ -46,20 +45,14 @@ found in a case that fails is checked by repairing it: a defect whose repair mak
 verified, and what still stands in the way is shown behind it, as "then". Both take generations of
 failing cases alone; culprit plan says how many at the most.
 
-A long text ends in "…"; --all shows it whole, and culprit explain tells the rest.`,
+The letter behind a label is its grade: verified, shown or inferred. A long text ends in "…" on a
+terminal; --all shows it whole, and culprit explain tells the rest.`,
 		Example: `  culprit run experiments/examples/travel-policy
   culprit run staging.yaml --profile nightly --set pipeline.search.k=5
   culprit run staging.yaml --repeats 1 --no-repairs
   culprit run staging.yaml --case leave-policy-014 --json`,
-		Args: between(0, 1, "at most one experiment"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.path = args[0]
-			}
-			return a.run(c.Context(), o)
-		},
 	}
-	o.flags(c)
+	o.reads(c, func(ctx context.Context) error { return a.run(ctx, o) })
 	o.runsFlags(c)
 	a.caseFlag(c, &o.loading)
 	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` for the results")
@@ -69,11 +62,7 @@ A long text ends in "…"; --all shows it whole, and culprit explain tells the r
 }
 
 func (a *app) run(ctx context.Context, o runOptions) error {
-	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
-	if err != nil {
-		return err
-	}
-	cache, err := a.cacheDir()
+	loaded, options, err := a.prepare(o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
@@ -83,15 +72,14 @@ func (a *app) run(ctx context.Context, o runOptions) error {
 		progress.above(func() { a.warnf("interrupted: finishing the cases that are under way; interrupt again to cancel them") })
 	})
 	defer stop()
-	summary, err := runner.Run(ctx, loaded, runner.Options{
-		Registry: a.registry, Out: o.results, CacheDir: cache, Secrets: a.secrets(), Drain: drain, Progress: progress.runner(),
-		ExitCode: func(err error) int {
-			if ctx.Err() != nil {
-				return exitInterrupted
-			}
-			return exitCode(err)
-		},
-	})
+	options.Out, options.Drain, options.Progress = o.results, drain, progress.runner()
+	options.ExitCode = func(err error) int {
+		if ctx.Err() != nil {
+			return exitInterrupted
+		}
+		return exitCode(err)
+	}
+	summary, err := runner.Run(ctx, loaded, options)
 	progress.clear()
 	if summary == nil {
 		if ctx.Err() != nil {
@@ -189,7 +177,7 @@ func (s stopped) Unwrap() error { return s.error }
 
 // commandLine runs some cases, or everything where naming them is no help.
 func (o *runOptions) commandLine(names []string) string {
-	words := o.words("run", o.path)
+	words := o.words("run")
 	add := func(flag, value string) { words = append(words, flag, quote(value)) }
 	if o.results != defaultResults {
 		add("--results", o.results)

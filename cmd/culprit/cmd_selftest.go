@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os/signal"
 	"slices"
 	"strconv"
@@ -112,7 +113,11 @@ func (a *app) selftest(ctx context.Context, o selftestOptions) error {
 	case o.markdown:
 		report.Markdown(a.out, o.command())
 	default:
-		report.Text(a.out)
+		width := a.width()
+		if a.whole() {
+			width = math.MaxInt
+		}
+		report.Text(a.out, width)
 	}
 	if missing := report.Missing(); len(missing) > 0 && !a.json {
 		for _, m := range missing {

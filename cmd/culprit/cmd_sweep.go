@@ -19,14 +19,13 @@ import (
 
 type sweepOptions struct {
 	loading
-	path    string
 	k       cutoffs
 	top     cutoffs
 	budgets []string
 }
 
 func (a *app) sweepCommand() *cobra.Command {
-	o := sweepOptions{path: "."}
+	var o sweepOptions
 	c := &cobra.Command{
 		Use:     "sweep [experiment]",
 		GroupID: groupStudy,
@@ -39,15 +38,8 @@ Without --k, steps down and up from the experiment's own k are taken, without --
 from its own budget. --top sweeps what a reranker passes on.`,
 		Example: `  culprit sweep experiments/examples/travel-policy --case long-haul-cabin
   culprit sweep staging.yaml --case leave-policy-014 --k 5,10,20 --budget "1500 tokens,3000 tokens"`,
-		Args: between(0, 1, "at most one experiment"),
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				o.path = args[0]
-			}
-			return a.sweep(c.Context(), o)
-		},
 	}
-	o.flags(c)
+	o.reads(c, func(ctx context.Context) error { return a.sweep(ctx, o) })
 	a.caseFlag(c, &o.loading)
 	c.Flags().Var(&o.k, "k", "cutoffs, as a `list`: 5,10,20")
 	c.Flags().Var(&o.top, "top", "what the reranker passes on, as a `list`: 3,5 (default: the experiment's own)")
@@ -68,7 +60,7 @@ type sweep struct {
 }
 
 func (a *app) sweep(ctx context.Context, o sweepOptions) error {
-	loaded, err := a.load(o.path, o.loading) //nolint:contextcheck // local files are read without one
+	loaded, options, err := a.prepare(o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
@@ -76,14 +68,11 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 	if err != nil {
 		return err
 	}
-	cache, err := a.cacheDir()
-	if err != nil {
-		return err
-	}
 	ctx, stop := signal.NotifyContext(ctx, interruptSignals()...) // there is nothing to keep, so the first one cancels
 	defer stop()
 	progress := a.progress()
-	points, err := runner.Sweep(ctx, loaded, runner.Options{Registry: a.registry, CacheDir: cache, Secrets: a.secrets(), Progress: progress.runner()}, grid)
+	options.Progress = progress.runner()
+	points, err := runner.Sweep(ctx, loaded, options, grid)
 	progress.clear()
 	if ctx.Err() != nil {
 		return stopped{"cancelled; a sweep keeps nothing", context.Canceled}
@@ -200,7 +189,31 @@ func (a *app) showSweep(e *matrix.Experiment, s *sweep, per int) {
 	if !slices.ContainsFunc(rows, func(r sweepRow) bool { return r.own }) {
 		linef(a.out, "  %s, is not among the points", s.own())
 	}
+	if says := s.intervals(); says != "" {
+		a.wrapped("  " + says)
+	}
 	line(a.out, "  Nothing was written.")
+}
+
+// intervals says of what kind the intervals of the rows are.
+func (s *sweep) intervals() string {
+	var kinds report.Intervals
+	for i := range s.Points {
+		if a := production(&s.Points[i].Evaluation); a != nil {
+			kinds.Add(a)
+		}
+	}
+	return kinds.String()
+}
+
+// production returns A where it was repeated.
+func production(e *verdict.Evaluation) *verdict.CellResult {
+	for i := range e.Cells {
+		if c := &e.Cells[i]; c.Cell == matrix.CellA && c.Scored > 0 && !c.Exact {
+			return c
+		}
+	}
+	return nil
 }
 
 // own names the point that the experiment itself is.
@@ -286,10 +299,8 @@ func budgetName(b matrix.Budget) string {
 // verdictName is a verdict in a few words, with what it rests on where A was repeated.
 func verdictName(e *verdict.Evaluation, every bool) string {
 	counts := ""
-	for _, c := range e.Cells {
-		if c.Cell == matrix.CellA && c.Scored > 0 && !c.Exact {
-			counts = fmt.Sprintf(" %d/%d", c.Pass, c.Scored)
-		}
+	if c := production(e); c != nil {
+		counts = " " + report.Rate(c)
 	}
 	switch {
 	case len(e.Defects) > 0:

@@ -94,3 +94,21 @@ func TestLabelsCommand(t *testing.T) {
 		}
 	}
 }
+
+func TestDidYouMean(t *testing.T) {
+	t.Parallel()
+	known := []string{"vpn-client", "office-vpn", "vpn-old", "leave", "leave-2", "leave-3", "leave-4", "leave-5"}
+	for name, want := range map[string]string{
+		"vpn":        `: did you mean "vpn-client", "vpn-old" or "office-vpn"?`,
+		"VPN-":       `: did you mean "vpn-client" or "vpn-old"?`,
+		"pn":         "", // too short to be sought in others
+		"":           "",
+		"leav":       `: did you mean "leave", "leave-2", "leave-3", "leave-4" or 1 other?`,
+		"vpn-cleint": `: did you mean "vpn-client"?`,
+		"elephant":   "",
+	} {
+		if got := didYouMean(name, known); got != want {
+			t.Errorf("%q: got %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -11,10 +12,12 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/results/report"
+	"github.com/culprit-rag/culprit/runner"
 )
 
-// loading are the flags of every command that reads an experiment.
+// loading are the path and the flags of every command that reads an experiment.
 type loading struct {
+	path    string
 	profile string
 	set     []string
 	outside bool
@@ -22,6 +25,16 @@ type loading struct {
 
 	repeats   string
 	noRepairs bool
+}
+
+// reads makes c a command about one experiment, by default that of the current folder.
+func (l *loading) reads(c *cobra.Command, do func(context.Context) error) {
+	c.Args = between(0, 1, "at most one experiment")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		l.path = append(args, ".")[0]
+		return do(c.Context())
+	}
+	l.flags(c)
 }
 
 func (l *loading) flags(c *cobra.Command) {
@@ -49,8 +62,8 @@ func (l *loading) overrides() []string {
 }
 
 // words are the words of a command line that reads the same experiment in the same way, its cases aside.
-func (l *loading) words(command, path string) []string {
-	words := []string{"culprit " + command, quote(path)}
+func (l *loading) words(command string) []string {
+	words := []string{"culprit " + command, quote(l.path)}
 	add := func(flag, value string) { words = append(words, flag, quote(value)) }
 	if l.profile != "" {
 		add("--profile", l.profile)
@@ -128,8 +141,8 @@ func (a *app) secrets() *adapters.Secrets {
 }
 
 // load reads an experiment and tells of its warnings.
-func (a *app) load(path string, l loading) (*experiments.Loaded, error) {
-	loaded, err := experiments.Load(path, a.options(l))
+func (a *app) load(l loading) (*experiments.Loaded, error) {
+	loaded, err := experiments.Load(l.path, a.options(l))
 	var problems experiments.Problems
 	switch {
 	case errors.As(err, &problems):
@@ -139,6 +152,16 @@ func (a *app) load(path string, l loading) (*experiments.Loaded, error) {
 	}
 	a.warn(about(loaded.Warnings, l.cases)...)
 	return loaded, keep(loaded, l.cases)
+}
+
+// prepare reads an experiment, and says what it is run with.
+func (a *app) prepare(l loading) (*experiments.Loaded, runner.Options, error) {
+	loaded, err := a.load(l)
+	if err != nil {
+		return nil, runner.Options{}, err
+	}
+	cache, err := a.cacheDir()
+	return loaded, runner.Options{Registry: a.registry, CacheDir: cache, Secrets: a.secrets()}, err
 }
 
 // about leaves out what is said of cases that were not asked for; none asked for means all.

@@ -138,7 +138,7 @@ var unsteady = []struct {
 	becomes string
 }{
 	{regexp.MustCompile(`\d{8}T\d{6}Z-[a-z0-9]{6}`), "EXECUTION"},
-	{regexp.MustCompile(`\bin \d+\.\d s\b`), "in 0.1 s"},
+	{regexp.MustCompile(`(\bin|asked;) \d+\.\d s\b`), "$1 0.1 s"},
 	{regexp.MustCompile(`"(wall_ms|latency_ms)": \d+`), `"$1": 0`},
 }
 

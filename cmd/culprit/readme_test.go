@@ -32,7 +32,12 @@ func TestReadme(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	cache := t.TempDir()
-	a, out, errs := testApp(t, func(string) string { return cache })
+	a, out, errs := testApp(t, func(name string) string {
+		if name == "COLUMNS" {
+			return "110" // as on a terminal
+		}
+		return cache
+	})
 	if code := a.main(t.Context(), []string{"run", example}); code != 0 || errs.String() != "" {
 		t.Fatalf("exit %d, %s", code, errs.String())
 	}

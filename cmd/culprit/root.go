@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,7 +44,7 @@ that broke, with the evidence, and leaves one bundle per case.`,
 	)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.tapCommand(), a.explainCommand(),
-		a.reportCommand(), a.verifyCommand(), a.replayCommand(), a.labelsCommand(), a.sweepCommand(), a.calibrateCommand(), a.pluginCommand(), a.schemaCommand(), a.selftestCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
+		a.reportCommand(), a.verifyCommand(), a.replayCommand(), a.diffCommand(), a.reexecCommand(), a.historyCommand(), a.indexCommand(), a.labelsCommand(), a.sweepCommand(), a.calibrateCommand(), a.pluginCommand(), a.schemaCommand(), a.selftestCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
 	root.SetHelpCommand(helpCommand())
 	return root
 }
@@ -75,12 +77,42 @@ func flagError(c *cobra.Command, err error) error {
 	return usage("%w%s\nSee: %s --help", err, suggestion, c.CommandPath())
 }
 
-// didYouMean returns `: did you mean "x"?` for a name that is near to one that is known, else "".
+// didYouMean returns `: did you mean "x" or "y"?` for a name that begins names that are known, stands in them or is near to one, in
+// this order; else "".
 func didYouMean(name string, known []string) string {
-	if near := experiments.Near(name, known); near != "" {
-		return fmt.Sprintf(": did you mean %q?", near)
+	const short, most = 3, 4 // so short a name stands in too many others, and so many are no hint
+	var begun, held, meant []string
+	part := strings.ToLower(name)
+	for _, k := range known {
+		switch at := strings.Index(strings.ToLower(k), part); {
+		case part == "" || at < 0 || k == name:
+		case at == 0:
+			begun = append(begun, k)
+		case len(part) >= short:
+			held = append(held, k)
+		}
 	}
-	return ""
+	for _, k := range append(append(begun, held...), experiments.Near(name, known)) {
+		if k != "" && !slices.Contains(meant, k) {
+			meant = append(meant, k)
+		}
+	}
+	if len(meant) == 0 {
+		return ""
+	}
+	more := len(meant) - most
+	meant = meant[:min(len(meant), most)]
+	for i := range meant {
+		meant[i] = strconv.Quote(meant[i])
+	}
+	if more > 0 {
+		meant = append(meant, counted(more, "other", "others"))
+	}
+	says := meant[len(meant)-1]
+	if first := meant[:len(meant)-1]; len(first) > 0 {
+		says = strings.Join(first, ", ") + " or " + says
+	}
+	return ": did you mean " + says + "?"
 }
 
 // between bounds the number of arguments; what says what they are.
@@ -171,6 +203,9 @@ func environmentTopic() *cobra.Command {
                  XDG_CACHE_HOME, else in the user's cache folder, else culprit-cache-<uid>
                  in the folder for temporary files). It keeps the 8 stores that were used
                  last, and what is in it can be made again at any time
+  COLUMNS        width of what is printed, 60 at the least (default: that of the terminal, 140 at
+                 the most). Where it is not set and the output is a pipe or a file, no text of
+                 the table of cases is cut: each case has one line, as long as it takes
   NO_COLOR       any value: no colour
   TERM           dumb: no colour
 

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
@@ -44,8 +45,12 @@ func (f *fullDevice) Write(p []byte) (int, error) {
 }
 
 // commandLines has one line for each command that answers something; results is a folder that a run has filled.
-func commandLines(t *testing.T, results string) map[string][]string {
+func commandLines(t *testing.T, folder string) map[string][]string {
 	t.Helper()
+	bundle, err := results.FindCase(folder, "gym-fee", "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	return map[string][]string{
 		"help":            {"help"},
 		"help of one":     {"run", "--help"},
@@ -72,10 +77,21 @@ func commandLines(t *testing.T, results string) map[string][]string {
 		"load --json":     {"load", travelPolicy, "--json"},
 		"run":             {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir()},
 		"run --json":      {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir(), "--json"},
-		"explain":         {"explain", "gym-fee", "--results", results},
-		"explain --json":  {"explain", "gym-fee", "--results", results, "--json"},
-		"report":          {"report", "--results", results},
-		"report --json":   {"report", "--results", results, "--json"},
+		"explain":         {"explain", "gym-fee", "--results", folder},
+		"explain --json":  {"explain", "gym-fee", "--results", folder, "--json"},
+		"report":          {"report", "--results", folder},
+		"report --json":   {"report", "--results", folder, "--json"},
+		"verify":          {"verify", bundle},
+		"verify --json":   {"verify", bundle, "--json"},
+		"replay":          {"replay", bundle},
+		"replay --json":   {"replay", bundle, "--json"},
+		"history":         {"history", "--results", folder},
+		"history --json":  {"history", "gym-fee", "--results", folder, "--json"},
+		"index":           {"index"},
+		"index rebuild":   {"index", "rebuild", "--results", folder},
+		"diff":            {"diff", bundle, bundle},
+		"diff --json":     {"diff", bundle, bundle, "--json"},
+		"reexec":          {"reexec", bundle, travelPolicy, "--results", t.TempDir()},
 		"labels":          {"labels"},
 		"labels of one":   {"labels", "index/missing"},
 		"sweep":           {"sweep", travelPolicy, "--case", "gym-fee", "--k", "2", "--budget", "50"},

@@ -50,13 +50,14 @@ func retrieveRules() []Rule {
 			"with the question as typed", "What is searched for is not what was asked: the query was rewritten on the way, and the rewriting loses the evidence.",
 			"the same search with the question as typed", "look at the query as the store received it; mend the rewriting or the composition",
 			"index and embedding work: the question as typed finds the evidence")),
-		removed("filtered-out", matrix.ProbeNoFilter, true, func(x *facts, g *goldState) bool {
-			// What the filter admits, it does not hide; without one, only more would be ahead.
-			return len(x.search.Filter) > 0 && !(x.e.WithoutStore() && g.place.BySpan > 0)
-		},
+		removed("filtered-out", matrix.ProbeNoFilter, true, func(x *facts, g *goldState) bool { return filtered(x, g) && !x.askerLacks() },
 			"without the filter", "The evidence would be found, but the filter removes it.",
 			"the same search without the filter", "compare the item's stored fields with the filter's values and types",
 			"ranking and embedding work: the item is never considered"),
+		removed("filtered-out", matrix.ProbeNoFilter, true, func(x *facts, g *goldState) bool { return filtered(x, g) && x.askerLacks() },
+			"without the filter", "The filter asks for an attribute that the asker does not have, and admits nothing.",
+			"the same search without the filter, and the asker's attributes against those that the filter asks for", "give the case's asker the attribute (`as`); where it is missing in production, too, see why it does not reach the search",
+			"work on the filter, the stored fields, ranking or embedding: without a value no item is admitted"),
 		rule("filter-ignored", "Items that the filter does not admit were returned, and they push the evidence out.",
 			"every returned item against the declared filter", "look at the field's type and tokenisation, and at whether the filter reaches the store",
 			"ranking work: the items ahead should not be there",
@@ -129,6 +130,26 @@ func retrieveRules() []Rule {
 	}
 }
 
+// filtered reports whether a filter may hide the gold. What it admits, it does not hide; without one, only more would be ahead.
+func filtered(x *facts, g *goldState) bool {
+	return len(x.search.Filter) > 0 && !(x.e.WithoutStore() && g.place.BySpan > 0)
+}
+
+// askerLacks reports whether a condition of the filter got no value, since the asker has none, so that it holds for nothing.
+func (x *facts) askerLacks() bool {
+	return slices.ContainsFunc(x.search.Filter, func(c matrix.Condition) bool { return len(c.AnyOf) == 0 && !c.Not })
+}
+
+// unresolved is what the experiment's filter asks of the asker for a field.
+func (x *facts) unresolved(field string) string {
+	for _, c := range x.e.Pipeline.Search.Filter {
+		if c.Field == field && c.Asks() {
+			return strings.Join(c.AnyOf, " or ")
+		}
+	}
+	return "a value"
+}
+
 // refusedBy names the conditions of the filter that an item of a probe does not meet, with what it has instead.
 func (x *facts) refusedBy(cell matrix.CellID, rank int) []string {
 	probe, _ := x.retrieval(cell)
@@ -142,7 +163,7 @@ func (x *facts) refusedBy(cell matrix.CellID, rank int) []string {
 			alike = append(alike, fmt.Sprintf("its %s reads %s", c.Field, orElse(quoted(valuesOf(hit, c.Field)), "nothing")))
 			continue
 		}
-		wants := "wants " + orElse(quoted(c.AnyOf), "a value, and the asker has none")
+		wants := "wants " + orElse(quoted(c.AnyOf), x.unresolved(c.Field)+", and the asker has none")
 		if c.Not {
 			wants = "excludes " + quoted(c.AnyOf)
 		}

@@ -38,20 +38,18 @@ func (x *explained) defect(d *verdict.Defect, several bool) {
 		x.labelled("rests on", rests)
 	}
 	x.labelled("decided by", d.Decided)
-	if says := gradeSays[d.Grade]; says != "" {
+	if says := gradeSays(d.Grade); says != "" {
 		x.labelled("grade", string(d.Grade)+": "+says)
 	}
-	x.labelled("try first", d.TryFirst)
+	first := d.TryFirst
+	if id := x.Case.ID; strings.HasSuffix(first, "culprit sweep") && shellWord(id) == id { // as it can be pasted
+		first += " --case " + id
+	}
+	x.labelled("try first", first)
 	x.labelled("wasted effort", d.Wasted)
 	if several {
 		x.blank()
 	}
-}
-
-var gradeSays = map[verdict.Grade]string{
-	verdict.Verified: "its one-change repair was run, and the case then passed",
-	verdict.Shown:    "the trace shows it; no repair of it was seen to help",
-	verdict.Inferred: "it follows by exclusion, or from few answers",
 }
 
 // restsOn lists the counts that a defect rests on, where answers vary.

@@ -69,6 +69,10 @@ func (x *explained) runs() {
 	}) {
 		x.line("  " + x.dim("invariant "+markPass+" answers as its base does, be that right or wrong"))
 	}
+	x.intervals()
+	if slices.ContainsFunc(x.Evaluation.Cells, func(c verdict.CellResult) bool { return c.Cell == matrix.CellAgain }) {
+		x.line("  " + x.dim("A again is A's own request once more: a generator that is deterministic answers it alike"))
+	}
 	x.attribution()
 	x.shows()
 	for _, reason := range reasons {
@@ -77,6 +81,17 @@ func (x *explained) runs() {
 	x.claims()
 	x.ledger()
 	x.blank()
+}
+
+// intervals says once of what kind the intervals of the page are.
+func (x *explained) intervals() {
+	var kinds Intervals
+	for i := range x.Evaluation.Cells {
+		if c := &x.Evaluation.Cells[i]; c.Scored > 0 && !c.Exact {
+			kinds.Add(c)
+		}
+	}
+	x.paragraph(kinds.String())
 }
 
 // answerLines draws a row with its answers, below it where the page is too narrow.

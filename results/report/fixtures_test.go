@@ -30,7 +30,7 @@ func travelPolicy() *results.Summary {
 			Answer: results.AnswerTotals{Scored: 1, Answered: 1, Copied: 1}, Totals: results.Totals{Calls: 7, Generation: 6, Reused: 1},
 		}
 		if name != "" {
-			c.Defects = []results.DefectSummary{{Stage: name, Label: label, Evidence: []string{"the second thing that was seen"}}}
+			c.Defects = []results.DefectSummary{{Stage: name, Label: label, Grade: verdict.Shown, Evidence: []string{"the second thing that was seen"}}}
 		}
 		if recall != nil {
 			c.Retrieval.Ranks["gold"] = rank
@@ -53,6 +53,7 @@ func travelPolicy() *results.Summary {
 	add("taxi-receipt", verdict.Fail, "", verdict.StageAssemble, "budget-cut", "gold c11: rank 2, cut by the 50-word budget (needs 71)", recall(0.5, 1, 1), ptr(2))
 	add("business-10h", verdict.Fail, "", verdict.StageGenerate, "position-sensitive", "gold c08: packed 2nd; passes alone and when first", recall(0, 1, 1), ptr(2))
 	add("zurich-hotel", verdict.Fail, "", verdict.StageAbstain, "answered-unanswerable", "no gold exists; answered from c04", nil, nil)
+	s.Cases[4].Defects[0].Grade = verdict.Verified
 	add("gym-fee", verdict.Pass, verdict.CorrectRefusal, "", "", "refused", nil, nil)
 	add("per-diem-dinner", verdict.Pass, "", "", "", "answered from c12", recall(1, 1, 1), ptr(1))
 	s.Total()
@@ -124,7 +125,7 @@ func longHaul() *results.Bundle {
 			Story: "The evidence is in the store and was found, but ranked 3 where only 2 are passed on. With the evidence in the prompt the same generator answers correctly, so nothing after the search is at fault here.",
 			Defects: []verdict.Defect{{
 				Stage: verdict.StageRetrieve, Label: "below-cutoff", Grade: verdict.Shown, Rule: "R4", Evidence: []string{"gold c08 is ranked 3 of 5", "k is 2"},
-				Decided: "rank of the gold item in the full ranking: 3 > 2", TryFirst: "a reranker, or a larger k together with a larger budget: culprit sweep --case long-haul-cabin",
+				Decided: "rank of the gold item in the full ranking: 3 > 2", TryFirst: "a reranker, or a larger k together with a larger budget: culprit sweep",
 				Wasted: "prompt edits: the model never saw the exception",
 			}},
 			Stages: []verdict.StageState{
@@ -274,7 +275,7 @@ func noisy() *results.Summary {
 			"B": {Trials: 5, Scored: 5, Pass: 4, Wilson95: []string{"0.375535", "0.963778"}},
 		}
 	}
-	s.Cases[0].Defects = append(s.Cases[0].Defects, results.DefectSummary{Stage: verdict.StageGenerate, Label: "ignored-evidence", Evidence: []string{"B fails 4 of 5 too"}})
+	s.Cases[0].Defects = append(s.Cases[0].Defects, results.DefectSummary{Stage: verdict.StageGenerate, Label: "ignored-evidence", Grade: verdict.Inferred, Evidence: []string{"B fails 4 of 5 too"}})
 	s.Cases[1].Summary = "context, provisional: about 6 more pairs settle it"
 	s.Cases[2].Summary = "3 of 5 production trials: rate-limited"
 	s.Cases[3].Summary = "gold text does not support claim \"class\""

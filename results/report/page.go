@@ -15,6 +15,7 @@ import (
 type Options struct {
 	Color bool
 	Width int  // columns; 0: 110
+	Whole bool // no text of a table is cut: each takes one line, however wide, which suits a pipe
 	All   bool // Run lists every case, however many pass, and its text in full
 	Full  bool // Explain ends with every text in full: the packed items, the prompts and the answers
 	// Results is the folder that the commands it names must be told; "" is the default one.
@@ -34,6 +35,7 @@ type page struct {
 	width  int
 	labels int // columns of a label
 	color  bool
+	whole  bool   // texts of a table are not cut, and take one line
 	folder string // of the results, for commands; "" is the default
 }
 
@@ -41,7 +43,7 @@ func newPage(o Options, labels int) *page {
 	if o.Width <= 0 {
 		o.Width = defaultWidth
 	}
-	return &page{width: max(o.Width, minWidth), labels: labels, color: o.Color, folder: o.Results}
+	return &page{width: max(o.Width, minWidth), labels: labels, color: o.Color, whole: o.Whole, folder: o.Results}
 }
 
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")

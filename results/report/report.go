@@ -128,11 +128,30 @@ func (p *page) runCounts(s *results.Summary) {
 		}
 		p.flow("  ", "   ", stages)
 	}
+	p.gradeCounts(s)
 	if a := s.Answers; a.Scored > 0 {
 		p.labelled("answers", answers(a, s.Setup.Generation == "deterministic"))
 	}
 	p.runJudged(s)
+	p.runIntervals(s)
 	p.notProduction(s)
+}
+
+// runIntervals says once of what kind the intervals are.
+func (p *page) runIntervals(s *results.Summary) {
+	var kinds Intervals
+	for i := range s.Cases {
+		for id, c := range s.Cases[i].Cells {
+			if (id == matrix.CellA || id == matrix.CellB) && !c.Exact {
+				kinds.add(c.Wilson95, c.Sequence95, c.Judged95)
+			}
+		}
+	}
+	says := kinds.String()
+	if says != "" && kinds != (Intervals{fixed: true}) {
+		says += "; that of the answers, which are of all cases, is Wilson's"
+	}
+	p.labelled("intervals", says)
 }
 
 // notProduction says once what was made otherwise than by the user's own service, and in how many of the cases.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -18,6 +19,7 @@ const (
 // row is one case, or one further defect of it.
 type row struct {
 	mark, id, label, text string
+	grade                 string   // one letter; "" where there is none
 	shorter               []string // what stands for the text where that does not fit: the first of them that does
 }
 
@@ -32,7 +34,7 @@ func (p *page) cases(s *results.Summary, all bool) {
 		}
 		rows = append(rows, caseRows(c, s.Setup.Budget)...)
 	}
-	idWidth, labelWidth := 0, 0
+	idWidth, labelWidth, graded := 0, 0, false
 	for _, r := range rows {
 		// A name with nothing behind it takes no part in the columns.
 		if n := columns(r.id); n <= maxIDWidth && r.label+r.text != "" {
@@ -41,13 +43,17 @@ func (p *page) cases(s *results.Summary, all bool) {
 		if n := columns(r.label); n <= maxLabelWidth {
 			labelWidth = max(labelWidth, n)
 		}
+		graded = graded || r.grade != ""
 	}
 	for _, r := range rows {
-		if !all { // a line has no room for ids that a store made up, where a name stands before them
+		if !all && !p.whole { // a line has no room for ids that a store made up, where a name stands before them
 			r.text = inParentheses.ReplaceAllString(r.text, "")
 			for i := range r.shorter {
 				r.shorter[i] = inParentheses.ReplaceAllString(r.shorter[i], "")
 			}
+		}
+		if graded {
+			r.grade = " " + pad(r.grade, 1)
 		}
 		p.caseRow(r, idWidth, labelWidth, all)
 	}
@@ -57,7 +63,7 @@ func (p *page) cases(s *results.Summary, all bool) {
 }
 
 // caseRow draws one row. Its text takes one line and ends in "…" where there is more of it, unless whole is set: a table whose
-// rows have as many lines as they like is hard to read, and explain tells all of it. Nothing leaves its column: a text that does
+// rows have as many lines as they like is hard to read, and explain tells all of it. A pipe gets it all on the one line. Nothing leaves its column: a text that does
 // not fit loses what can be done without, and what stands behind a long id or label, which are never cut, begins a line. A text
 // without a label stands where labels do.
 func (p *page) caseRow(r row, idWidth, labelWidth int, whole bool) {
@@ -72,7 +78,7 @@ func (p *page) caseRow(r row, idWidth, labelWidth int, whole bool) {
 	head += pad(r.id, idWidth) + "  "
 	indent := 4 + idWidth + 2
 	if r.label != "" {
-		head, indent = head+pad(r.label, labelWidth)+"  ", indent+labelWidth+2
+		head, indent = head+pad(r.label, labelWidth)+r.grade+"  ", indent+labelWidth+columns(r.grade)+2
 		if columns(r.label) > labelWidth && r.text != "" {
 			p.line(head)
 			head = spaces(indent)
@@ -87,6 +93,9 @@ func (p *page) caseRow(r row, idWidth, labelWidth int, whole bool) {
 		head = spaces(indent)
 	}
 	text, room := r.text, p.width-indent
+	if p.whole {
+		room = math.MaxInt
+	}
 	for _, shorter := range r.shorter {
 		if whole || columns(Safe(text)) <= room {
 			break
@@ -134,7 +143,7 @@ func caseRows(c *results.CaseSummary, budget string) []row {
 		}
 		// words are shortened first: no rate stands without its interval
 		short, _, _ := strings.Cut(c.Summary, "; gold context ") // which B counts, too
-		terse := strings.NewReplacer("the budget of "+budget, "the budget", "packed at position ", "packed at ").Replace(short)
+		terse := tersely(short, budget)
 		first.text = joined(both, c.Summary)
 		first.shorter = []string{joined(both, short), joined(both, terse), joined(production, short), joined(production, terse)}
 	default: // the label does not say why, so this comes first
@@ -144,22 +153,28 @@ func caseRows(c *results.CaseSummary, budget string) []row {
 	if len(c.Defects) == 0 {
 		return []row{first}
 	}
-	first.label = fit(c.Defects[0].Name(), maxName)
+	first.label, first.grade = fit(c.Defects[0].Name(), maxName), gradeMark(c.Defects[0].Grade)
 	rows := []row{first}
 	for _, d := range c.Defects[1:] {
-		rows = append(rows, furtherRow("and", &d))
+		rows = append(rows, furtherRow("and", &d, budget))
 	}
 	for _, d := range c.Behind {
-		rows = append(rows, furtherRow("then", &d))
+		rows = append(rows, furtherRow("then", &d, budget))
 	}
 	return rows
 }
 
+// tersely leaves out what the head of the page, or the label, says.
+func tersely(text, budget string) string {
+	return strings.NewReplacer("the budget of "+budget, "the budget", "packed at position ", "packed at ").Replace(text)
+}
+
 // furtherRow shows a defect that is not the first. "then" stands before one that shows when another is repaired.
-func furtherRow(joins string, d *results.DefectSummary) row {
-	r := row{mark: " ", id: joins, label: fit(d.Name(), maxName)}
+func furtherRow(joins string, d *results.DefectSummary, budget string) row {
+	r := row{mark: " ", id: joins, label: fit(d.Name(), maxName), grade: gradeMark(d.Grade)}
 	if len(d.Evidence) > 0 {
 		r.text = d.Evidence[0]
+		r.shorter = []string{tersely(r.text, budget)}
 	}
 	return r
 }

@@ -1,0 +1,118 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
+
+// Entry is one bundle.
+type Entry struct {
+	Case        string          `json:"case"`
+	Execution   ExecutionID     `json:"execution"`
+	Bundle      string          `json:"bundle"` // its path
+	Created     string          `json:"created"`
+	Status      string          `json:"status"`
+	Manifest    string          `json:"manifest"` // digest of manifest.json
+	CaseDigest  string          `json:"case_digest"`
+	Pins        string          `json:"pins"`        // digest
+	Observation string          `json:"observation"` // digest
+	Ruleset     string          `json:"ruleset"`     // digest
+	Outcome     verdict.Outcome `json:"outcome"`
+	Qualifier   string          `json:"qualifier,omitempty"`
+	Defects     []string        `json:"defects"`         // stage/label
+	Grade       verdict.Grade   `json:"grade,omitempty"` // of the first of them
+	// Production is cell A: how many of its scored trials passed, with the interval at 95 % where it has one.
+	Production Counted `json:"production"`
+}
+
+// Counted is a pass rate.
+type Counted struct {
+	Pass     int      `json:"pass"`
+	Scored   int      `json:"scored"`
+	Interval []string `json:"interval95,omitempty"`
+}
+
+// Unread is a file that should be a bundle and could not be read.
+type Unread struct {
+	Execution ExecutionID `json:"execution"`
+	File      string      `json:"file"`
+	Why       string      `json:"why"`
+}
+
+// HistorySchema is the schema of [History].
+const HistorySchema = "culprit.history/v1"
+
+// History is what a results folder holds: the executions, or the bundles of one case, newest first.
+type History struct {
+	Schema     string     `json:"schema"`
+	Case       string     `json:"case,omitempty"`
+	Entries    []Entry    `json:"entries,omitempty"`    // of the case
+	Executions []Executed `json:"executions,omitempty"` // where no case was asked for
+	More       int        `json:"more,omitempty"`       // that are older and not shown
+	Unread     []Unread   `json:"unread,omitempty"`     // files that should be bundles
+	LedgerHead string     `json:"ledger_head"`          // sum of the last record
+	Problems   []string   `json:"problems,omitempty"`   // where the ledger and the folder do not fit
+}
+
+// Executed is one execution as the ledger has it, with what its bundles say.
+type Executed struct {
+	Execution  ExecutionID             `json:"execution"`
+	Name       string                  `json:"name,omitempty"`
+	Experiment string                  `json:"experiment,omitempty"` // digest
+	Pins       string                  `json:"pins,omitempty"`       // digest of what is declared
+	Planned    int                     `json:"planned"`              // cases
+	Resumed    int                     `json:"resumed,omitempty"`    // how often it was gone on with
+	Ended      string                  `json:"ended,omitempty"`      // when; "" where it did not end
+	Exit       int                     `json:"exit"`
+	Stopped    string                  `json:"stopped,omitempty"`
+	Calls      int                     `json:"calls"`
+	Outcomes   map[verdict.Outcome]int `json:"outcomes"` // of its bundles
+	Unledgered bool                    `json:"unledgered,omitempty"`
+}
+
+// Bundles is how many bundles it left.
+func (e *Executed) Bundles() (n int) {
+	for _, of := range e.Outcomes {
+		n += of
+	}
+	return n
+}
+
+// Executed lists the executions of a ledger and those that stand in the folder without being in it, newest first.
+func (l *Ledger) Executed(there []ExecutionID) []Executed {
+	byID := map[ExecutionID]*Executed{}
+	var ids []ExecutionID
+	at := func(id ExecutionID) *Executed {
+		if byID[id] == nil {
+			byID[id] = &Executed{Execution: id, Outcomes: map[verdict.Outcome]int{}}
+			ids = append(ids, id)
+		}
+		return byID[id]
+	}
+	for _, r := range l.Records {
+		e := at(r.Execution)
+		switch r.Type {
+		case LedgerResume:
+			e.Resumed++
+			fallthrough
+		case LedgerBegin:
+			e.Name, e.Experiment, e.Pins, e.Planned = r.Name, r.Experiment, r.PinsDigest, max(e.Planned, r.Cases)
+			e.Ended, e.Stopped, e.Exit = "", "", 0
+		case LedgerEnd:
+			e.Ended, e.Exit, e.Stopped, e.Calls = r.At, r.Exit, r.Stopped, r.Calls
+		}
+	}
+	for _, id := range there {
+		if byID[id] == nil {
+			at(id).Unledgered = true
+		}
+	}
+	slices.SortFunc(ids, func(a, b ExecutionID) int { return cmp.Compare(b, a) })
+	all := make([]Executed, len(ids))
+	for i, id := range ids {
+		all[i] = *byID[id]
+	}
+	return all
+}
