@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -110,12 +111,9 @@ func BuildTool() Tool {
 
 // decodeManifest reads a manifest strictly: canonical bytes, no unknown field, sane paths and sizes.
 func decodeManifest(data []byte) (*Manifest, error) {
-	if err := checkSchema(data, ManifestSchema); err != nil {
-		return nil, err
-	}
 	var m Manifest
-	if err := decodeStrict(data, &m); err != nil {
-		return nil, err
+	if err := decodeStrict(data, &m); err != nil || m.Schema != ManifestSchema {
+		return nil, cmp.Or(checkSchema(data, ManifestSchema), err) // of a newer one nothing else is to be said
 	}
 	again, err := matrix.Canonical(m)
 	if err != nil {

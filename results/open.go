@@ -56,7 +56,7 @@ type reader struct {
 
 // openReader opens a bundle and reads its manifest.
 func openReader(path string) (*reader, error) {
-	f, err := openFiles(path)
+	f, err := openAll(path)
 	if err != nil {
 		return nil, err
 	}
@@ -110,17 +110,16 @@ func (r *reader) fill(b *Bundle) (err error) {
 	if b.CaseSource, err = r.read(caseSourceFile); err != nil {
 		return err
 	}
+	if err := r.fillObserved(b); err != nil {
+		return err
+	}
 	// Derived files are read strictly: a field that this version does not know could change what they say.
 	for _, f := range []struct {
 		name   string
 		into   any
 		strict bool
 	}{
-		{caseFile, &b.Case, true},
-		{experimentFile, &b.Experiment, false},
 		{pinsFile, &b.Pins, false},
-		{planFile, &b.Plan, true},
-		{storeFile, &b.Observations.Store, false},
 		{environmentFile, &b.Environment, false},
 		{featuresFile, &b.Features, true},
 		{evaluationFile, &b.Evaluation, true},
@@ -129,7 +128,29 @@ func (r *reader) fill(b *Bundle) (err error) {
 			return err
 		}
 	}
-	if b.Case.ID != r.manifest.CaseID || b.Evaluation.Case != "" && b.Evaluation.Case != r.manifest.CaseID {
+	if of := b.Evaluation.Case; of != "" && of != b.Case.ID {
+		return fmt.Errorf("%s is of case %q, and %s of case %q", evaluationFile, of, caseFile, b.Case.ID)
+	}
+	return nil
+}
+
+// fillObserved reads what a verdict is derived from: the input, the plan that was carried out, and what was observed.
+func (r *reader) fillObserved(b *Bundle) (err error) {
+	for _, f := range []struct {
+		name   string
+		into   any
+		strict bool
+	}{
+		{caseFile, &b.Case, true},
+		{experimentFile, &b.Experiment, false},
+		{planFile, &b.Plan, true},
+		{storeFile, &b.Observations.Store, false},
+	} {
+		if err := r.decode(f.name, f.into, f.strict); err != nil {
+			return err
+		}
+	}
+	if b.Case.ID != r.manifest.CaseID {
 		return fmt.Errorf("%s is of case %q, and %s of case %q", manifestFile, r.manifest.CaseID, caseFile, b.Case.ID)
 	}
 	if _, rewritten := r.listed[rewritingFile]; rewritten {
@@ -138,14 +159,14 @@ func (r *reader) fill(b *Bundle) (err error) {
 			return err
 		}
 	}
-	if b.Observations.Retrievals, err = decodeLines[matrix.Retrieval](r, retrievalsFile); err != nil {
+	if b.Observations.Retrievals, err = readLines[matrix.Retrieval](r, retrievalsFile); err != nil {
 		return err
 	}
-	if b.Observations.Trials, err = decodeLines[matrix.Trial](r, generationsFile); err != nil {
+	if b.Observations.Trials, err = readLines[matrix.Trial](r, generationsFile); err != nil {
 		return err
 	}
 	if _, judged := r.listed[judgementsFile]; judged {
-		if b.Observations.Judgements, err = decodeLines[matrix.Judgement](r, judgementsFile); err != nil {
+		if b.Observations.Judgements, err = readLines[matrix.Judgement](r, judgementsFile); err != nil {
 			return err
 		}
 	}
@@ -157,31 +178,43 @@ func (r *reader) decode(name string, into any, strict bool) error {
 	if err != nil {
 		return err
 	}
-	if strict {
-		err = decodeStrict(data, into)
-	} else {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
+	if err := decodeJSON(data, into, strict); err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
 	return nil
 }
 
-func decodeLines[T any](r *reader, name string) ([]T, error) {
+// decodeJSON reads one value; strictly, an unknown field is an error.
+func decodeJSON(data []byte, into any, strict bool) error {
+	if strict {
+		return decodeStrict(data, into)
+	}
+	return json.Unmarshal(data, into)
+}
+
+func readLines[T any](r *reader, name string) ([]T, error) {
 	data, err := r.read(name)
 	if err != nil {
 		return nil, err
 	}
+	out, err := decodeLines[T](data)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", name, err)
+	}
+	return out, nil
+}
+
+// decodeLines reads one value a line.
+func decodeLines[T any](data []byte) ([]T, error) {
 	var out []T
 	for n := 1; len(data) > 0; n++ {
 		line, rest, whole := bytes.Cut(data, []byte{'\n'})
 		if !whole || len(line) > maxLine {
-			return nil, fmt.Errorf("%q:%d: the line is cut or too long", name, n)
+			return nil, fmt.Errorf("line %d is cut or too long", n)
 		}
 		var v T
 		if err := json.Unmarshal(line, &v); err != nil {
-			return nil, fmt.Errorf("%q:%d: %w", name, n, err)
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		out, data = append(out, v), rest
 	}
