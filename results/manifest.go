@@ -136,14 +136,18 @@ func checkSchema(data []byte, want string) error {
 	if head.Schema == want {
 		return nil
 	}
+	return otherSchema(head.Schema, want)
+}
+
+func otherSchema(got, want string) error {
 	kind, version, _ := strings.Cut(want, "/v")
-	major, isVersion := strings.CutPrefix(head.Schema, kind+"/v")
+	major, isVersion := strings.CutPrefix(got, kind+"/v")
 	if n, err := strconv.Atoi(major); isVersion && err == nil {
 		if ours, _ := strconv.Atoi(version); n > ours {
-			return fmt.Errorf("schema %q is newer than this version of culprit, which reads up to %q: use a newer culprit", head.Schema, want)
+			return fmt.Errorf("schema %q is newer than this version of culprit, which reads up to %q: use a newer culprit", got, want)
 		}
 	}
-	return fmt.Errorf("schema is %q and not %q", head.Schema, want)
+	return fmt.Errorf("schema is %q and not %q", got, want)
 }
 
 func decodeStrict(data []byte, into any) error {

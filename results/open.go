@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -10,6 +11,7 @@ import (
 	"os"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
 // Open reads a bundle. It is strict: an unknown field of the manifest, a newer schema, a path that leaves the bundle, or
@@ -184,12 +186,34 @@ func (r *reader) decode(name string, into any, strict bool) error {
 	return nil
 }
 
-// decodeJSON reads one value; strictly, an unknown field is an error.
-func decodeJSON(data []byte, into any, strict bool) error {
+// decodeJSON reads one value; strictly, an unknown field is an error. So is another schema than this version reads.
+func decodeJSON(data []byte, into any, strict bool) (err error) {
 	if strict {
-		return decodeStrict(data, into)
+		err = decodeStrict(data, into)
+	} else {
+		err = json.Unmarshal(data, into)
 	}
-	return json.Unmarshal(data, into)
+	if got, want := schemaOf(into); want != "" && (err != nil || got != want) {
+		err = cmp.Or(checkSchema(data, want), err) // a newer one may be no longer what is decoded into
+	}
+	return err
+}
+
+// schemaOf returns the schema that a part of a bundle is of, and the one that this version reads, both "" where it has none.
+func schemaOf(part any) (got, want string) {
+	switch v := part.(type) {
+	case *Pins:
+		return v.Schema, PinsSchema
+	case *matrix.Plan:
+		return v.Schema, matrix.PlanSchema
+	case *Environment:
+		return v.Schema, EnvironmentSchema
+	case *verdict.Features:
+		return v.Schema, verdict.FeaturesSchema
+	case *verdict.Evaluation:
+		return v.Schema, verdict.EvaluationSchema
+	}
+	return "", ""
 }
 
 func readLines[T any](r *reader, name string) ([]T, error) {

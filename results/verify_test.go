@@ -249,7 +249,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 		"the schema is a newer one":  {func(t *testing.T, dir string) { edited(t, dir, manifestFile, "culprit.bundle/v1", "culprit.bundle/v2") }, false, stepManifest, "use a newer culprit", StateMalformed},
 		"the schema of the evaluation is another": {func(t *testing.T, dir string) {
 			edited(t, dir, evaluationFile, "culprit.evaluation/v1", "culprit.evaluation/v0")
-		}, true, "derived", "evaluation.json", ""},
+		}, true, stepContents, `schema is "culprit.evaluation/v0"`, StateMalformed},
 		"the evaluation has a field more": {func(t *testing.T, dir string) { edited(t, dir, evaluationFile, `{"answer"`, `{"addendum":1,"answer"`) }, true, stepContents, `unknown field "addendum"`, StateMalformed},
 		"the label is edited":             {func(t *testing.T, dir string) { edited(t, dir, evaluationFile, `"outcome":"pass"`, `"outcome":"fail"`) }, true, "derived", "evaluation.json: made again", ""},
 		"a feature is edited":             {func(t *testing.T, dir string) { edited(t, dir, featuresFile, `"meets":true`, `"meets":false`) }, true, "derived", "features.json: made again", ""},
