@@ -70,6 +70,7 @@ func runWith(t *testing.T, loaded *experiments.Loaded, registry *adapters.Regist
 		}
 		judgeAgain(t, bundle)
 		verified(t, c.Bundle)
+		asPublished(t, c.Bundle)
 		bundles[c.ID] = bundle
 	}
 	return bundles
