@@ -42,6 +42,9 @@ func (s State) Worse(than State) State {
 // Policy is what is asked of a bundle beside being intact.
 type Policy struct {
 	Partial bool // one that is partial or was aborted will do
+	// Where Trust is not nil, Threshold of its keys must have signed the bundle, and at least one.
+	Trust     []TrustedKey
+	Threshold int
 }
 
 // Verification is what came of holding a bundle to its seal. Case, Execution and Status are as the manifest says, and empty where it
@@ -52,13 +55,14 @@ type Verification struct {
 	Case      string      `json:"case,omitempty"`
 	Execution ExecutionID `json:"execution,omitempty"`
 	Status    string      `json:"status,omitempty"`
-	Manifest  string      `json:"manifest,omitempty"` // digest of manifest.json, which a signature would be of
-	Files     int         `json:"files"`              // that were read and hold what is listed
-	Bytes     int64       `json:"bytes"`              // of them
-	Withheld  int         `json:"withheld"`           // restricted files that were taken out
-	InDoubt   int         `json:"in_doubt"`           // calls that were announced and of which nothing tells what came back
-	Verdict   string      `json:"verdict,omitempty"`  // as it is sealed: the defects, or the outcome
-	Derived   bool        `json:"derived"`            // plan, features and evaluation were made again and are the same bytes
+	Manifest  string      `json:"manifest,omitempty"`  // digest of manifest.json, which a signature would be of
+	Files     int         `json:"files"`               // that were read and hold what is listed
+	Bytes     int64       `json:"bytes"`               // of them
+	Withheld  int         `json:"withheld"`            // restricted files that were taken out
+	InDoubt   int         `json:"in_doubt"`            // calls that were announced and of which nothing tells what came back
+	Verdict   string      `json:"verdict,omitempty"`   // as it is sealed: the defects, or the outcome
+	SignedBy  []Signer    `json:"signed_by,omitempty"` // by which of the keys of [Policy]
+	Derived   bool        `json:"derived"`             // plan, features and evaluation were made again and are the same bytes
 	Problems  []Problem   `json:"problems"`
 }
 
@@ -114,6 +118,7 @@ func verifySteps() []step {
 		{"references", StateBroken, "do not rely on it: observations may be missing, added or changed", (*verifier).checkReferences},
 		{"derived", StateBroken, "do not rely on its verdict: culprit replay shows what follows from what was observed", (*verifier).checkDerived},
 		{stepEvaluator, StateEvaluator, "culprit replay shows which labels change; the version that sealed it can compare the bytes", nil}, // found by the one before
+		{"signatures", StatePolicy, "ask for it, with its .dsse.json beside it, from those who were to sign it", (*verifier).checkSignatures},
 		{"policy", StatePolicy, "run the case again to its end, or accept what is partial with --partial", (*verifier).checkPolicy},
 	}
 }
@@ -364,6 +369,22 @@ func decodeLinesInto[T any](into *[]T) func([]byte) error {
 	}
 }
 
+func (v *verifier) checkSignatures() {
+	if v.policy.Trust == nil || v.broken { // which was reported
+		return
+	}
+	want, err := statementOf(v.manifest, &v.bundle.Evaluation)
+	if err == nil {
+		v.SignedBy, err = signersOf(v.Path, want, v.policy.Trust)
+	}
+	switch n := max(1, v.policy.Threshold); {
+	case err != nil:
+		v.report("", 0, "%v", err)
+	case len(v.SignedBy) < n:
+		v.report("", 0, "%d of the %d trusted keys signed it, and %d are asked for", len(v.SignedBy), len(v.policy.Trust), n)
+	}
+}
+
 func (v *verifier) checkPolicy() {
 	if m := v.manifest; m.Status != StatusComplete && !v.policy.Partial {
 		v.report("", 0, "its status is %q: some of the case was not run", m.Status)
@@ -425,8 +446,12 @@ func (v *verifier) readJournal() {
 		return
 	}
 	j, err := decodeJournal(data)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrJournal):
 		v.report(journalFile, 0, "%v", err)
+		return
+	case err != nil: // of another version
+		v.reportAs(stepContents, journalFile, 0, "%v", err)
 		return
 	}
 	m := v.manifest

@@ -32,6 +32,24 @@ var verifyCodes = map[results.State]int{
 type verifyOptions struct {
 	results string
 	policy  results.Policy
+	trust   string
+}
+
+// trusted reads the keys that are to have signed.
+func (o *verifyOptions) trusted(c *cobra.Command) (err error) {
+	switch {
+	case o.trust == "" && c.Flags().Changed("threshold"):
+		return usage("--threshold counts the keys of --trust, which is not given")
+	case o.trust == "":
+		return nil
+	}
+	if o.policy.Trust, err = readTrusted(o.trust); err != nil {
+		return usage("--trust: %w", err)
+	}
+	if n := len(o.policy.Trust); o.policy.Threshold < 1 || o.policy.Threshold > n {
+		return usage("--threshold %d: it is one to the number of keys in %q, which is %d", o.policy.Threshold, o.trust, n)
+	}
+	return nil
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -46,6 +64,10 @@ leads to something and nothing is left over; plan, features and evaluation are m
 was observed and have the same bytes. A bundle is read where it stands and never unpacked.
 Everything that is wrong is listed, not the first alone.
 
+With --trust, its signatures are read, which stand beside it in <bundle>.dsse.json: --threshold of
+the keys of that file must have signed exactly what the bundle is. The file has lines as of
+authorized_keys or allowed_signers of OpenSSH, or public keys in PEM; only Ed25519 keys count.
+
 A <bundle> is a file, a folder that it was unpacked into, a folder of bundles, or the id of an
 execution.
 
@@ -55,16 +77,24 @@ one of them has:
   0  intact, and as asked for
   1  not intact: something was changed, is missing, or does not belong together
   2  cannot be read as a bundle; or usage
-  3  intact, and not what was asked for: partial, without --partial
+  3  intact, and not what was asked for: partial, without --partial; or not signed with the keys
+     of --trust
   4  intact, and sealed by another evaluator: what is derived differs, or was not compared`,
 		Example: `  culprit verify culprit-results/20261129T200000Z-k3f9qa/long-haul-cabin.bundle.zip
   culprit verify 20261129T200000Z-k3f9qa
-  culprit verify release-bundles/ --json`,
+  culprit verify release-bundles/ --trust release-keys.pub --threshold 2 --json`,
 		Args: atLeastOne("bundle"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.verify(o, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.trusted(c); err != nil {
+				return err
+			}
+			return a.verify(o, args)
+		},
 	}
 	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` of the results, for ids of executions")
 	c.Flags().BoolVar(&o.policy.Partial, "partial", false, "accept bundles of cases that were not run to their end")
+	c.Flags().StringVar(&o.trust, "trust", "", "`file` of public keys that are to have signed every bundle")
+	c.Flags().IntVar(&o.policy.Threshold, "threshold", 1, "how many `keys` of --trust have to have signed")
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object ("+verifySchema+")")
 	return c
 }
@@ -99,20 +129,31 @@ func eachBundle(paths []string, work func(i int) error) error {
 	return group.Wait()
 }
 
+// verifyAll verifies bundles side by side, and returns the exit code of the worst.
+func verifyAll(paths []string, policy results.Policy) ([]*results.Verification, int, error) {
+	verified := make([]*results.Verification, len(paths))
+	err := eachBundle(paths, func(i int) error {
+		verified[i] = results.Verify(paths[i], policy)
+		return nil
+	})
+	worst := results.StateIntact
+	if err == nil {
+		for _, v := range verified {
+			worst = worst.Worse(v.State)
+		}
+	}
+	return verified, verifyCodes[worst], err
+}
+
 func (a *app) verify(o verifyOptions, args []string) error {
 	paths, err := findBundles(o.results, args)
 	if err != nil {
 		return err
 	}
-	verified := make([]*results.Verification, len(paths))
-	if err := eachBundle(paths, func(i int) error { verified[i] = results.Verify(paths[i], o.policy); return nil }); err != nil {
+	verified, code, err := verifyAll(paths, o.policy)
+	if err != nil {
 		return err
 	}
-	worst := results.StateIntact
-	for _, v := range verified {
-		worst = worst.Worse(v.State)
-	}
-	code := verifyCodes[worst]
 	proves, not := report.Proves(verified)
 	if a.json {
 		err = a.writeJSON(verifyRecord{Schema: verifySchema, Exit: code, Bundles: verified, Proves: proves, DoesNotProve: not})

@@ -55,6 +55,9 @@ func (p *page) verified(v *results.Verification, widest int) {
 	if v.InDoubt > 0 {
 		parts = append(parts, counted(v.InDoubt, "call", "calls")+" in doubt")
 	}
+	for _, by := range v.SignedBy {
+		parts = append(parts, "signed by "+Safe(by.String()))
+	}
 	p.flow("", "   ", parts)
 	if len(v.Problems) > 0 {
 		p.unwrapped("in", Safe(v.Path))
@@ -96,12 +99,22 @@ func (p *page) proves(proves, not []string) {
 
 // Proves says what follows from verifications, and what does not.
 func Proves(all []*results.Verification) (proves, not []string) {
-	intact, derived := 0, 0
+	intact, derived, signed := 0, 0, 0
+	var signers []string
+	signedBy := map[string]int{}
 	for _, v := range all {
 		if v.State != results.StateBroken && v.State != results.StateMalformed {
 			intact++
 			if v.Derived {
 				derived++
+			}
+			if len(v.SignedBy) > 0 {
+				signed++
+			}
+			for _, by := range v.SignedBy {
+				if signedBy[by.String()]++; signedBy[by.String()] == 1 {
+					signers = append(signers, by.String())
+				}
 			}
 		}
 	}
@@ -117,11 +130,19 @@ func Proves(all []*results.Verification) (proves, not []string) {
 	if derived > 0 {
 		proves = append(proves, of(derived)+": the verdict follows from what was observed; made again by this program, it is the same bytes")
 	}
+	for _, by := range signers {
+		proves = append(proves, of(signedBy[by])+": signed with the key "+Safe(by))
+	}
 	if n := intact - derived; n > 0 {
 		not = append(not, of(n)+": that the verdict follows from what was observed; another evaluator made it")
 	}
+	if signed > 0 {
+		not = append(not, "when it was signed, and that nobody else has the key")
+	}
+	if signed < len(all) {
+		not = append(not, "who sealed it, and when: whoever can write the file can write a manifest for it")
+	}
 	return proves, append(not,
-		"who sealed it, and when: whoever can write the file can write a manifest for it",
 		"that the store and the model said what is recorded, or would say it again",
 		"that the verdict is right, or that the case asks what matters",
 		"that there was no other execution, of which nothing is shown",
