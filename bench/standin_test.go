@@ -2,7 +2,9 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,10 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/culprit-rag/culprit/results"
 )
@@ -57,15 +62,77 @@ func newStandin(b *testing.B, latency time.Duration) *standin {
 	return s
 }
 
+// loads are how many calls there are at once, and what each takes. 256 calls at once of 50 ms are 5,120 a second, more than two cores can
+// make; with 500 ms they are as many as 26 of 50 ms.
+var loads = []struct {
+	concurrency int
+	latency     time.Duration
+}{{32, 50 * time.Millisecond}, {256, 50 * time.Millisecond}, {256, 500 * time.Millisecond}}
+
+// BenchmarkGenerateBare is the floor of [BenchmarkGenerate]: clients of net/http that send a prompt again and again and read the answers,
+// and look at nothing. CPU is that of client and stand-in together.
+func BenchmarkGenerateBare(b *testing.B) {
+	const rounds = 40
+	body := fmt.Appendf(nil, `{"model":"stand-in-2026-01-01","messages":[{"role":"user","content":%q}]}`, sentence(1, 350))
+	for _, load := range loads {
+		b.Run(fmt.Sprintf("concurrency=%d/latency=%v", load.concurrency, load.latency), func(b *testing.B) {
+			s := newStandin(b, load.latency)
+			client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: load.concurrency}}
+			defer client.CloseIdleConnections()
+			for b.Loop() {
+				before, start := spent(), time.Now()
+				var group errgroup.Group
+				for range load.concurrency {
+					group.Go(func() error {
+						for range rounds {
+							if err := post(b.Context(), client, s.URL, body); err != nil {
+								return err
+							}
+						}
+						return nil
+					})
+				}
+				if err := group.Wait(); err != nil {
+					b.Fatal(err)
+				}
+				b.ReportMetric(time.Since(start).Seconds()/(rounds*load.latency.Seconds()), "×ideal")
+				b.ReportMetric(float64((spent()-before).Microseconds())/1000/float64(rounds*load.concurrency), "cpu-ms/call")
+			}
+		})
+	}
+}
+
+func post(ctx context.Context, client *http.Client, url string, body []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return errors.Join(err, resp.Body.Close())
+}
+
+// spent is the CPU time of this process so far, 0 where the system has no /proc.
+func spent() time.Duration {
+	stat, _ := os.ReadFile("/proc/self/stat")
+	_, behind, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(behind)
+	if len(fields) < 13 {
+		return 0
+	}
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * time.Second / 100 // Linux counts these in hundredths of a second
+}
+
 // BenchmarkGenerate is a run of more than 10,000 generations against the stand-in: the time by calls × latency / concurrency, CPU a
-// call, peak memory, how many connections were opened, and the latency that the bundles report. 256 calls at once of 50 ms are 5,120
-// a second, more than two cores can make; with 500 ms they are as many as 26 of 50 ms.
+// call of the program and of the stand-in, peak memory, how many connections were opened, and the latency that the bundles report.
 func BenchmarkGenerate(b *testing.B) {
 	path := program(b)
-	for _, load := range []struct {
-		concurrency int
-		latency     time.Duration
-	}{{32, 50 * time.Millisecond}, {256, 50 * time.Millisecond}, {256, 500 * time.Millisecond}} {
+	for _, load := range loads {
 		b.Run(fmt.Sprintf("concurrency=%d/latency=%v", load.concurrency, load.latency), func(b *testing.B) {
 			for b.Loop() {
 				s := newStandin(b, load.latency)
@@ -84,13 +151,16 @@ runs: {repeats: 5}
 limits: {concurrency: %d}
 cases: [cases.yaml]
 `, from, s.URL+"/v1", load.concurrency))
+				before := spent()
 				u := execute(b, dir, path, "run", ".", "--json")
+				served := spent() - before
 				calls := float64(s.calls.Load())
 				ideal := calls * load.latency.Seconds() / float64(load.concurrency)
 				b.ReportMetric(calls, "calls")
 				b.ReportMetric(u.wall.Seconds(), "s/run")
 				b.ReportMetric(u.wall.Seconds()/ideal, "×ideal")
 				b.ReportMetric(float64(u.cpu.Microseconds())/1000/calls, "cpu-ms/call")
+				b.ReportMetric(float64(served.Microseconds())/1000/calls, "stand-in-cpu-ms/call")
 				b.ReportMetric(u.peakMB, "peak-MB")
 				b.ReportMetric(float64(s.connections.Load()), "connections")
 				b.ReportMetric(float64(s.most.Load()), "most-at-once")

@@ -40,8 +40,8 @@ type Bundle struct {
 	Observations matrix.Observations
 	Environment  Environment // filled by Seal where it is zero
 	Features     verdict.Features
-	Evaluation   verdict.Evaluation
-	Status       string // StatusComplete where it is empty
+	Evaluation   verdict.Evaluation // Seal fills in the digest of the observations where it names none
+	Status       string             // StatusComplete where it is empty
 }
 
 // EnvironmentSchema is the schema of [Environment].

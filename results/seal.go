@@ -223,8 +223,12 @@ func (s *sealing) derived(b *Bundle) (err error) {
 	if _, err = s.canonical(featuresFile, ClassDerived, &b.Features); err != nil {
 		return err
 	}
-	if seen := b.Evaluation.ObservationDigest; seen != "" && seen != s.digests.Observation {
-		return fmt.Errorf("the evaluation is of the observations %s, and those to be sealed are %s", seen, s.digests.Observation)
+	switch seen := &b.Evaluation.ObservationDigest; *seen {
+	case "":
+		*seen = s.digests.Observation
+	case s.digests.Observation:
+	default:
+		return fmt.Errorf("the evaluation is of the observations %s, and those to be sealed are %s", *seen, s.digests.Observation)
 	}
 	s.digests.Evaluation, err = s.canonical(evaluationFile, ClassDerived, &b.Evaluation)
 	return err

@@ -33,6 +33,7 @@ func TestSealAndOpen(t *testing.T) {
 	got := checkBundle(t, path)
 	got.Experiment.Backends.Store.Settings = nil // {} and absent settings are the same
 	want.Path, want.Manifest, want.Status, want.Environment = path, got.Manifest, StatusComplete, got.Environment
+	want.Evaluation.ObservationDigest = got.Manifest.Digests.Observation
 	want.Pins.Schema = PinsSchema
 	if diff := cmp.Diff(want, *got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -26,15 +26,16 @@ type flow struct {
 	room      chan struct{}        // holds a token where one of these has gone down
 }
 
-// newFlow gives more turns than may be under way at once: while one call writes its intent, another has its slot.
+// newFlow gives half as many turns again as may be under way at once: while a call has its slot, another waits for the disk to have its
+// intent, which may take as long as half an answer. More would be asked of a backend that has just refused one.
 func newFlow(most int) *flow {
-	return &flow{most: most, turn: make(chan struct{}, most+most/8), next: make(chan struct{}, 1), room: make(chan struct{}, 1), entered: map[*matrix.Plan]int{}}
+	return &flow{most: most, turn: make(chan struct{}, most+most/2), next: make(chan struct{}, 1), room: make(chan struct{}, 1), entered: map[*matrix.Plan]int{}}
 }
 
 // The generator must not wait for a case: some are at their searches, which may take longer than its answers, while it works on
 // others. A disk writes for a few as fast as for one.
 const (
-	ahead   = 2
+	ahead   = 3
 	writers = 16
 )
 
@@ -42,7 +43,7 @@ const (
 func (f *flow) enter(ctx context.Context, drain <-chan struct{}, plan *matrix.Plan) error {
 	for {
 		f.mu.Lock()
-		if f.searching < ahead*f.most && f.asking < ahead*f.most && f.writing < writers {
+		if f.searching+f.asking < ahead*f.most && f.writing < writers {
 			f.entered[plan] = firstRound(plan)
 			f.searching += f.entered[plan]
 			f.mu.Unlock()
@@ -75,8 +76,10 @@ func (f *flow) ask(ctx context.Context, plan *matrix.Plan, generations int, gene
 			break
 		}
 		group.Go(func() error {
-			came := sync.OnceFunc(func() { <-f.turn })
-			defer f.change(func() { f.asking-- })
+			came := sync.OnceFunc(func() {
+				<-f.turn
+				f.change(func() { f.asking-- })
+			})
 			defer came()
 			return generate(ctx, i, came)
 		})

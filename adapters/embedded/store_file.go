@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -22,7 +23,7 @@ const (
 	storeFormat = 2
 	// applicationID marks our files in the SQLite header: "CLPR".
 	applicationID = 0x434c5052
-	// maxReaders bounds the connections, each of which has a page cache of its own.
+	// maxReaders bounds the connections, each of which has a page cache of its own. There are no more than cores: a search computes.
 	maxReaders = 4
 )
 
@@ -80,8 +81,9 @@ func openReader(path string) (*sql.DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db.SetMaxOpenConns(maxReaders)
-	db.SetMaxIdleConns(maxReaders)
+	readers := min(maxReaders, runtime.GOMAXPROCS(0))
+	db.SetMaxOpenConns(readers)
+	db.SetMaxIdleConns(readers)
 	return db, nil
 }
 

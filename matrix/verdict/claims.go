@@ -17,7 +17,7 @@ import (
 // in "4.25". Numbers are compared by value, also spelled ones; dates by date; quantities with a unit by what they come to, so that "90
 // minutes" is stated by "1.5 hours" and "€60" by "60 euros" (see [quantity]). Nothing is approximate.
 // A quantity under a bound or with a rate that the case does not speak of is another quantity: "60 crowns" is not stated by "less than
-// 60 crowns", nor by "60 crowns per hour"; see [NearBounded], [NearRate] and [NearRange]. A literal with a hyphen, or with a digit in a word, is not
+// 60 crowns", nor by "60 crowns an hour"; see [NearBounded], [NearRate], [NearRange], [NearUndecided] and [NearFormer]. A literal with a hyphen, or with a digit in a word, is not
 // found inside a longer hyphenated word.
 // An expression between slashes sees the same normalised text with its case kept and white space made single spaces.
 type Checker struct {

@@ -86,13 +86,14 @@ type extractor struct {
 
 // foldedPrompt is a prompt, read once.
 type foldedPrompt struct {
-	refs   string
-	text   matrix.Text
-	folded Folded
-	words  []string
+	refs     string
+	text     matrix.Text
+	folded   Folded
+	messages []string // folded
+	words    []string
 }
 
-func (x *extractor) readPrompt(messages []matrix.PromptMessage) (matrix.Text, Folded, []string) {
+func (x *extractor) readPrompt(messages []matrix.PromptMessage) *foldedPrompt {
 	refs := ""
 	for _, m := range messages {
 		refs += m.Text.Ref + "\n"
@@ -100,9 +101,12 @@ func (x *extractor) readPrompt(messages []matrix.PromptMessage) (matrix.Text, Fo
 	if refs != x.last.refs || refs == "" {
 		text := joinPrompt(messages)
 		folded := FoldText(text.Value)
-		x.last = foldedPrompt{refs, text, folded, distinctWords(folded.String())}
+		x.last = foldedPrompt{refs: refs, text: text, folded: folded, words: distinctWords(folded.String())}
+		for _, m := range messages {
+			x.last.messages = append(x.last.messages, FoldText(m.Text.Value).String())
+		}
 	}
-	return x.last.text, x.last.folded, x.last.words
+	return &x.last
 }
 
 func (x *extractor) fold(t matrix.Text) Folded {
@@ -342,20 +346,20 @@ func (x *extractor) named(requirement int, id, source string) bool {
 
 func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	out := TrialFeatures{CallKey: t.CallKey, Cell: t.Cell, Rep: t.Rep}
-	prompt, folded, promptWords := x.readPrompt(t.Prompt)
+	prompt := x.readPrompt(t.Prompt)
 	for i := range x.c.Evidence.Required {
-		out.Gold = append(out.Gold, x.goldPlace(i, t, prompt, folded))
+		out.Gold = append(out.Gold, x.goldPlace(i, t, prompt))
 	}
 	retrieved := x.retrieved(t.Retrieval)
 	for _, p := range t.Packed {
 		text := strings.TrimSpace(p.Text.Value)
-		if text != "" && strings.Count(prompt.Value, text) > strings.Count(x.base.text, text) {
+		if text != "" && strings.Count(prompt.text.Value, text) > strings.Count(x.base.text, text) {
 			out.Carried++
 		}
-		if mostlyIn(x.brought(p.Text), promptWords) {
+		if mostlyIn(x.brought(p.Text), prompt.words) {
 			out.Worded++
 		}
-		if x.mentioned(prompt.Value, p.ID) || x.mentioned(prompt.Value, p.Source) {
+		if x.mentioned(prompt.text.Value, p.ID) || x.mentioned(prompt.text.Value, p.Source) {
 			out.Named++
 		}
 		hit := retrieved[p.ID]
@@ -385,9 +389,9 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 		out.Unsupported = x.checker.unsupported(said.Text, told)
 	}
 	if bare := FoldText(StripCitations(said.Text)).String(); bare != "" && !check.Refused {
-		out.Copied = strings.Contains(folded.String(), strings.TrimRight(bare, " .!?"))
+		out.Copied = strings.Contains(prompt.folded.String(), strings.TrimRight(bare, " .!?"))
 		answer := distinctWords(bare)
-		out.Grounded = out.Copied || mostlyIn(answer, promptWords) && !foreignFigure(answer, promptWords)
+		out.Grounded = out.Copied || mostlyIn(answer, prompt.words) && !foreignFigure(answer, prompt.words)
 	}
 	return out
 }

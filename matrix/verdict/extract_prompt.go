@@ -32,7 +32,7 @@ func (x *extractor) readBase() {
 	x.base.words = distinctWords(x.base.folded)
 }
 
-func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt matrix.Text, folded Folded) GoldPlace {
+func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt *foldedPrompt) GoldPlace {
 	var g GoldPlace
 	untold := false // of what may be the gold's item, the text: of one that has its name, or that the retrieval did not return
 	for _, p := range t.Packed {
@@ -51,8 +51,8 @@ func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt matrix.Te
 			continue
 		}
 		span := NewSpan(alternative.Span)
-		if strings.Count(folded.String(), span.folded) > strings.Count(x.base.folded, span.folded) {
-			g.Prompt, g.Role = true, x.roleOf(t.Prompt, span)
+		if strings.Count(prompt.folded.String(), span.folded) > strings.Count(x.base.folded, span.folded) {
+			g.Prompt, g.Role = true, x.roleOf(t.Prompt, prompt.messages, span)
 		}
 	}
 	if !g.Prompt && g.Packed > 0 && t.Unseen(matrix.PromptUnobserved) {
@@ -62,10 +62,10 @@ func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt matrix.Te
 }
 
 // roleOf returns the role of the messages that bring a span, "" where there are several roles.
-func (x *extractor) roleOf(messages []matrix.PromptMessage, span Span) string {
+func (x *extractor) roleOf(messages []matrix.PromptMessage, folded []string, span Span) string {
 	role := ""
 	for i, m := range messages {
-		n := strings.Count(FoldText(m.Text.Value).String(), span.folded)
+		n := strings.Count(folded[i], span.folded)
 		if i < len(x.base.messages) {
 			n -= strings.Count(x.base.messages[i], span.folded)
 		}

@@ -1,5 +1,7 @@
 package verdict
 
+import "strings"
+
 // reach is how many tokens back a negation may stand from what it governs; far, where it denies the whole clause: "does not say that".
 const (
 	reach = 8
@@ -14,69 +16,47 @@ func set(words ...string) map[string]bool {
 	return m
 }
 
-var (
-	negators = set("not", "never", "no", "without", "cannot", "neither", "nor", "nobody", "none")
-
-	// untrue before "that" negates the whole clause behind it; so does a negation of affirmed.
-	untrue   = set("false", "untrue", "incorrect", "wrong")
-	outdated = set("outdated", "obsolete", "superseded")
-	affirmed = set("true", "correct", "right", "accurate", "case")
-
-	// doubts under a negation leave open what is behind them: "does not say that", "no evidence that", "cannot confirm".
-	// Another clause has to follow: "not confirmed within 30 days" leaves nothing open.
-	doubts = set("say", "says", "said", "state", "states", "stated", "mention", "mentions", "mentioned", "confirm", "confirmed", "specify", "specifies",
-		"know", "indicate", "indicates", "think", "believe", "suggest", "imply", "mean", "guarantee", "verify", "determine", "sure", "certain",
-		"clear", "evidence", "indication", "proof", "mentioning")
-
-	doubtful = set("that", "whether", "if", "the", "it", "there", "this", "what", "how", "explicitly")
-	nouns    = set("evidence", "indication", "proof", "mention", "guarantee")
-
-	// joiners go on with another clause, of which a doubt before them says nothing.
-	joiners = set("but", "and", "yet", "so", "because", "since", "while", "although", "though", "which", "who", "whereas", "however", "instead",
-		"then", "therefore")
-
-	// absolutes behind "no" deny the whole clause: "under no circumstances".
-	absolutes = set("circumstances", "circumstance", "way", "account")
-
-	// persons behind "no" are a subject that nobody is: "no employee gets".
-	persons = set("employee", "employees", "staff", "guest", "guests", "person", "people", "member", "members", "customer", "customers", "user", "users",
-		"manager", "managers", "worker", "workers", "visitor", "visitors", "passenger", "passengers", "student", "students", "traveller", "travellers",
-		"applicant", "applicants", "contractor", "contractors", "trainee", "trainees")
-
-	// limits turn a negation into a bound that still states the value: not later than, not before, must not exceed.
-	limits = set("than", "before", "until", "till", "after", "beyond", "exceed", "exceeds", "exceeding", "exceeded", "over", "above",
-		"under", "below", "past", "only", "just", "merely", "simply", "unless", "except")
-
-	// openers begin another clause, or a part of the sentence that a negation before it does not govern.
-	openers = set("but", "and", "yet", "so", "because", "since", "while", "although", "though", "if", "when", "which", "who", "that",
-		"where", "whereas", "however", "instead", "then", "therefore")
-
-	beForms     = set("is", "are", "was", "were", "am", "be", "been", "being")
-	auxiliaries = set("is", "are", "was", "were", "am", "has", "have", "had", "do", "does", "did", "will", "would", "shall", "should",
-		"can", "could", "may", "might", "must", "need")
-	finite = set("is", "are", "was", "were", "has", "had", "does", "did", "will", "would", "shall", "should", "can", "could", "may",
-		"might", "must", "applies", "gets", "receives", "takes", "starts", "begins", "costs", "needs", "includes", "lasts", "ends",
-		"remains", "becomes", "means", "equals")
-	bareVerbs = set("get", "receive", "have", "need", "pay", "apply", "take", "start")
-
-	// light words may stand between a bare "not" or "without" and what it governs: "not from the 1st".
-	light = set("the", "a", "an", "from", "on", "in", "at", "for", "of", "to", "by", "as", "about", "around", "approximately",
-		"exactly", "be", "within", "during", "with", "into", "any", "all", "every", "or", "always", "necessarily", "even", "yet")
-
-	subjects = set("it", "he", "she", "they", "we", "you", "i", "that", "this", "there", "the")
-
-	// denials behind "X is not" and "X does not" deny X itself; "30 days is not negotiable" does not.
-	denials = set("the", "correct", "right", "true", "accurate", "valid", "allowed", "permitted", "applicable", "effective", "available",
-		"mentioned", "specified", "stated", "given", "listed", "found", "supported", "confirmed",
-		"covered", "included", "reimbursed", "reimbursable", "possible", "enough", "sufficient", "required", "in", "what", "when",
-		"apply", "count", "exist", "hold", "longer")
-)
-
 // negated reports whether a negation directly governs the tokens [from,to): one before them in the same clause, or one that
 // denies them right behind. Two negations cancel out. This is a reading of English word order, not a parser: what it finds is
 // reported as a near miss, so that a person can see why a claim that looks stated was not counted.
 func negated(tokens []token, from, to int) bool {
-	return from < len(tokens) && tokens[from].struck || governed(tokens, from) || denied(tokens, to) || answeredNo(tokens, to) || calledWrong(tokens, from, to)
+	return from < len(tokens) && tokens[from].struck || turnedRound(tokens, from) || excepted(tokens, from, to) || governed(tokens, from) || negatedElsewhere(tokens, from, to) ||
+		denied(tokens, to) || answeredNo(tokens, to) || toldNo(tokens, from, to) || calledWrong(tokens, from, to)
+}
+
+// turnedRound recognises "non-refundable" and "un-approved" for the word behind the hyphen.
+func turnedRound(tokens []token, from int) bool {
+	return from > 1 && from < len(tokens) && isMark(tokens, from-1, "-") && !tokens[from-1].space && !tokens[from].space && !tokens[from].block && prefixes[tokens[from-2].text]
+}
+
+// excepted recognises "anything but 60 crowns". "Nothing except 60 crowns" and "no fee other than 60 crowns" state it.
+func excepted(tokens []token, from, to int) bool {
+	ends := func(list []phrase, i int) int {
+		for _, p := range list {
+			if first := i - len(p.words); p.at(tokens, first) {
+				return first
+			}
+		}
+		return -1
+	}
+	for i := from; i > 0 && i < len(tokens) && from-i <= 3 && !tokens[i].block; i-- {
+		first := ends(exceptions, i)
+		if first < 0 && holdsValue(tokens, from, to) {
+			first = ends(valueExceptions, i)
+		}
+		if first >= 0 {
+			for j := first - 1; j >= 0 && first-j <= reach && !tokens[j].end && !tokens[j+1].block; j-- {
+				if negators[tokens[j].text] || tokens[j].text == "nothing" {
+					return false
+				}
+			}
+			return true
+		}
+		if !light[tokens[i-1].text] {
+			return false
+		}
+	}
+	return false
 }
 
 func governed(tokens []token, at int) bool {
@@ -88,7 +68,7 @@ func governed(tokens []token, at int) bool {
 		apart = apart || at-i > reach
 		switch {
 		case tokens[i].kind != tokenWord:
-		case word == "that" && at-i <= reach && untruth(tokens, i):
+		case word == "that" && at-i <= reach && untruth(tokens, i), (word == "whether" || word == "if" || word == "that") && i > 0 && unclear[tokens[i-1].text]:
 			return true
 		case doubts[word] && !joined && doubted(tokens, i):
 			return true
@@ -97,18 +77,29 @@ func governed(tokens []token, at int) bool {
 		case !bareVerb && (word == "than" && i > 0 && tokens[i-1].text == "rather" || word == "of" && i > 0 && tokens[i-1].text == "instead"):
 			return true
 		case word == "neither" && nor: // counted with its nor
+		case word == "yet" && isWord(tokens, i+1, "to") && i > 0 && auxiliaries[tokens[i-1].text], failing[word] && isWord(tokens, i+1, "to"):
+			count++
+		case (word == "yet" || word == "so") && i > 0 && tokens[i-1].text == "not": // not yet
+		case word == "plus" && i > 1 && (french(tokens[i-1]) || french(tokens[i-2])) && !isWord(tokens, i+1, "de"): // n'avez plus
+			count++
+		case elsewhere[word] && governsElsewhere(tokens, i, at):
+			count++
 		case negators[word] && governs(tokens, i, at, bareVerb):
 			count++
 			nor = nor || word == "nor"
 		case negators[word], limits[word], openers[word]:
 			apart, joined = true, joiners[word]
+		case finiteElsewhere[word] && !(i > 0 && preverbal[tokens[i-1].text]):
+			apart = true
 		case finite[word] && count == 0:
-			if nobody(tokens, i-1) {
-				count++ // "nobody gets"
+			if nobody(tokens, i-1) || i == at-1 && beForms[word] && nothing(tokens, i) {
+				count++ // "nobody gets", "no visa is required"
 			}
 			apart = true
 		case bareVerbs[word]:
 			bareVerb = true
+		case bareVerb && persona[word] && !(i > 0 && auxiliaries[tokens[i-1].text]): // if you have no card you pay
+			apart = true
 		}
 	}
 	return count%2 == 1
@@ -116,12 +107,18 @@ func governed(tokens []token, at int) bool {
 
 // doubted reports whether a negation stands right before the doubt at i: "does not explicitly say", but not "guests who do not know".
 func doubted(tokens []token, i int) bool {
-	if next := tokens[i+1].text; !doubtful[next] || nouns[tokens[i].text] && next != "that" && next != "whether" {
+	next := i + 1
+	if about := tokens[next].text; findings[tokens[i].text] && (about == "on" || about == "about" || about == "to" || about == "as") && next+1 < len(tokens) {
+		next++
+	}
+	if word := tokens[next].text; !doubtful[word] || findings[tokens[i].text] && word != "that" && word != "whether" && (word != "if" || next > i+1) {
 		return false
 	}
 	for j := i - 1; j >= 0 && i-j <= 3 && !tokens[j].end && !tokens[j+1].block; j-- {
-		switch tokens[j].text {
-		case "not", "never", "no", "unable", "without":
+		switch word := tokens[j].text; {
+		case untrue[word], word == "impossible", word == "unclear":
+			return true
+		case word == "not", word == "never", word == "no", word == "unable", word == "without":
 			return !relative(tokens, j-1) && !relative(tokens, j-2)
 		}
 	}
@@ -134,6 +131,15 @@ func governs(tokens []token, i, at int, bareVerb bool) bool {
 	case "none":
 		return isWord(tokens, i+1, "of") && !(bareVerb && relative(tokens, i-1)) // "none of the guests"
 	case "no":
+		if romance[tokens[i+1].text] { // no es
+			return at-i <= romanceReach
+		}
+		if tokens[i].upper && i > 0 && !tokens[i].block && !tokens[i-1].end && tokens[i+1].kind == tokenNumber {
+			return false // platform No 5
+		}
+		if bareVerb && i > 0 && owning[tokens[i-1].text] {
+			return false // guests with no card pay
+		}
 		if isWord(tokens, i+1, "one") {
 			return !bareVerb || !relative(tokens, i-1)
 		}
@@ -178,7 +184,7 @@ func denied(tokens []token, to int) bool {
 	if to < len(tokens) && tokens[to].block {
 		return false
 	}
-	if isWord(tokens, to, "no") && isWord(tokens, to+1, "longer") {
+	if isWord(tokens, to, "no") && isWord(tokens, to+1, "longer") || isWord(tokens, to, "never") && to+1 < len(tokens) && denials[strings.TrimSuffix(tokens[to+1].text, "s")] {
 		return true
 	}
 	if to+2 >= len(tokens) || tokens[to].kind != tokenWord || !auxiliaries[tokens[to].text] {
@@ -196,11 +202,25 @@ func nobody(tokens []token, i int) bool {
 	return i >= 0 && (isWord(tokens, i, "nobody") || i > 0 && (isWord(tokens, i, "one") || persons[tokens[i].text]) && isWord(tokens, i-1, "no"))
 }
 
-// answeredNo recognises "X? No, Y", also with more words before the question mark.
+// nothing reports whether the subject before the verb at i is none: "no visa is". "No it is" denies something else.
+func nothing(tokens []token, i int) bool {
+	for j := i - 1; j >= 0 && i-j <= 4 && !tokens[j].end && !tokens[j+1].block; j-- {
+		if tokens[j].text == "no" {
+			return j < i-1 && closes(tokens, j-1) && !subjects[tokens[j+1].text]
+		}
+	}
+	return false
+}
+
+// answeredNo recognises "X? No, Y", also with more words before the question mark, and "X? Wrong."
 func answeredNo(tokens []token, to int) bool {
 	for i := to; i < len(tokens) && i-to <= reach; i++ {
 		if tokens[i].kind == tokenMark && tokens[i].text == "?" {
-			return isWord(tokens, i+1, "no") && (i+2 == len(tokens) || tokens[i+2].end || subjects[tokens[i+2].text])
+			if i+1 < len(tokens) && regrets[tokens[i+1].text] {
+				i++
+			}
+			return i+1 < len(tokens) && noes[tokens[i+1].text] && (closes(tokens, i+2) || subjects[tokens[i+2].text]) ||
+				isWord(tokens, i+1, "not") && (isWord(tokens, i+2, "quite") || isWord(tokens, i+2, "yet") || isWord(tokens, i+2, "at") && isWord(tokens, i+3, "all") && closes(tokens, i+4) || closes(tokens, i+2))
 		}
 		if tokens[i].end {
 			return false
@@ -209,22 +229,78 @@ func answeredNo(tokens []token, to int) bool {
 	return false
 }
 
-// calledWrong recognises "60 crowns is wrong", of a quantity or a date alone: that a statement or an option is wrong may be the answer.
-func calledWrong(tokens []token, from, to int) bool {
-	if to >= len(tokens) || !beForms[tokens[to].text] || to+1 >= len(tokens) || !untrue[tokens[to+1].text] && !outdated[tokens[to+1].text] {
+// closes reports whether a clause ends before the token at i.
+func closes(tokens []token, i int) bool {
+	return i < 0 || i >= len(tokens) || tokens[i].end || tokens[i].block
+}
+
+// toldNo recognises "X: no", "X = false", "X (not allowed)", "| X | no |", and a cross before or behind.
+func toldNo(tokens []token, from, to int) bool {
+	if from > 0 && from < len(tokens) && crosses[tokens[from-1].text] && (!tokens[from-1].block || tokens[from].space || !tokens[from].block) || to < len(tokens) && crosses[tokens[to].text] && !tokens[to].block {
+		return true
+	}
+	if to+1 >= len(tokens) || tokens[to].kind != tokenMark || tokens[to].block || tokens[to+1].block {
 		return false
 	}
-	for i := from; i+1 < to; i++ {
-		if tokens[i].kind == tokenNumber && tokens[i+1].kind == tokenWord || currency(tokens[i]) && tokens[i+1].kind == tokenNumber {
+	word := tokens[to+1].text
+	no := noes[word] && closes(tokens, to+2) && (!untrue[word] || word == "false") // that an option is wrong may be the answer
+	switch tokens[to].text {
+	case ":", "=", "-", "\uff1a":
+		return no || isWord(tokens, to+1, "not") && to+2 < len(tokens) && (denials[tokens[to+2].text] || closes(tokens, to+2))
+	case "(", "[":
+		return no || isWord(tokens, to+1, "not") && to+2 < len(tokens) && denials[tokens[to+2].text]
+	case "|": // the second of two cells
+		label := from == 0 || tokens[from].block || from == 1 && tokens[0].text == "|" || tokens[from-1].text == "|" && tokens[from-1].block
+		return no && label && (to+3 >= len(tokens) || tokens[to+3].block)
+	}
+	return false
+}
+
+// calledWrong recognises "60 crowns is wrong", "60 crowns (incorrect)", "wrong: 60 crowns", of a quantity or a date alone: that a statement
+// or an option is wrong may be the answer.
+func calledWrong(tokens []token, from, to int) bool {
+	if !holdsValue(tokens, from, to) {
+		return false
+	}
+	if from > 1 && isMark(tokens, from-1, ":") && untrue[tokens[from-2].text] && (from == 2 || closes(tokens, from-3) || tokens[from-2].block) {
+		return true
+	}
+	i := to
+	mark := i < len(tokens) && !tokens[i].block && (tokens[i].text == "(" || tokens[i].text == "[" || tokens[i].text == "-" || tokens[i].text == ",")
+	if mark {
+		i++
+	}
+	if isWord(tokens, i, "which") || isWord(tokens, i, "that") {
+		i++
+	}
+	be := i < len(tokens) && beForms[tokens[i].text]
+	if be {
+		i++
+	}
+	if i >= len(tokens) || i == to || tokens[i].block || isMark(tokens, to, ",") && !be {
+		return false
+	}
+	return (untrue[tokens[i].text] || outdated[tokens[i].text]) && (be || closes(tokens, i+1))
+}
+
+// holdsValue reports whether [from,to) holds a quantity or a date.
+func holdsValue(tokens []token, from, to int) bool {
+	for i := from; i < min(to, len(tokens)); i++ {
+		_, word := spelled[tokens[i].text]
+		next := i+1 < to && tokens[i+1].kind == tokenWord
+		if (tokens[i].kind == tokenNumber || word) && next || currency(tokens[i]) && i+1 < to && tokens[i+1].kind == tokenNumber || tokens[i].kind == tokenCode ||
+			tokens[i].kind == tokenNumber && i+1 < to && tokens[i+1].unit != "" {
 			return true
 		}
 	}
 	return false
 }
 
+func french(t token) bool { return t.text == "ne" || t.text == "n" }
+
 func holdsNegator(tokens []token) bool {
 	for _, t := range tokens {
-		if t.kind == tokenWord && negators[t.text] {
+		if t.kind == tokenWord && (negators[t.text] || elsewhere[t.text] || hanNegators[t.text]) {
 			return true
 		}
 	}

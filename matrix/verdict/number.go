@@ -13,7 +13,7 @@ func (l *lexer) number(first int) {
 	if head := strings.IndexAny(body, ".,'-/:^"); head < 0 && len(body) <= 3 && body[0] != '0' {
 		end = l.spacedGroups(end)
 	}
-	t := token{kind: tokenNumber}
+	t := token{kind: tokenNumber, joined: l.emphasised("*_")}
 	if l.behindLetter() || strings.ContainsAny(body, "-/:^") || parseNumber(l.text[l.pos:end]).none() {
 		t.kind = tokenCode
 	}
@@ -73,7 +73,7 @@ func (l *lexer) behindLetter() bool {
 	if last.kind == tokenMark && (last.text == "-" || last.text == "/") && !last.space && len(l.tokens) > 1 {
 		return last.finish == l.pos && l.tokens[len(l.tokens)-2].kind == tokenWord
 	}
-	return last.kind == tokenWord && last.finish == l.pos && !unjoined([]rune(last.text)[0])
+	return last.kind == tokenWord && last.finish == l.pos && last.unit == "" && !unjoined([]rune(last.text)[0]) // 1h30 is no name
 }
 
 // readings are the numbers that digits with separators may stand for: the one that they stand for by common use, and others
@@ -81,6 +81,21 @@ func (l *lexer) behindLetter() bool {
 type readings struct {
 	certain  string
 	possible []string
+}
+
+// negative is the number below zero.
+func (r readings) negative() readings {
+	sign := func(s string) string {
+		if s == "" || s == "0" {
+			return s
+		}
+		return strings.TrimPrefix("-"+s, "--")
+	}
+	n := readings{certain: sign(r.certain)}
+	for _, s := range r.possible {
+		n.possible = append(n.possible, sign(s))
+	}
+	return n
 }
 
 func (r readings) none() bool { return r.certain == "" && len(r.possible) == 0 }

@@ -17,10 +17,12 @@ const (
 	NearBounded         = "bounded"          // less than 60 crowns, where the case speaks of no bound
 	NearRate            = "rate"             // 60 crowns per hour, where the case speaks of no hour
 	NearRange           = "range"            // 10 to 60 crowns, where the case speaks of no such range
+	NearFormer          = "former"           // previously 60 crowns, where the case speaks of no change
+	NearUndecided       = "undecided"        // 60 crowns or 70 crowns, where the case does not speak of the other
 )
 
 // nearOrder says which near miss is told when there are several.
-var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearRange: 5, NearRate: 6, NearBounded: 7, NearNegated: 8}
+var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearUndecided: 5, NearRange: 6, NearRate: 7, NearBounded: 8, NearFormer: 9, NearNegated: 10}
 
 func nearer(a, b string) string {
 	if nearOrder[b] > nearOrder[a] {
@@ -259,6 +261,9 @@ func dateMiss(got, want dated) string {
 // sameToken compares the pattern's token n with the text's token at.
 func sameToken(want []token, n int, in *prose, at int) (equal bool, miss string) {
 	w, g := want[n], in.tokens[at]
+	if perAt(want, n) && perAt(in.tokens, at) {
+		return true, "" // $5 per month, $5/month, $5 a month
+	}
 	if n > 0 && w.space != g.space && (w.kind == tokenMark || want[n-1].kind == tokenMark) && want[n-1].kind != tokenNumber && want[n-1].unit == "" {
 		return false, "" // "node.js" is not "node. JS"
 	}

@@ -111,6 +111,7 @@ func unmarked(s string) string {
 		return s
 	}
 	out := []byte(s)
+	open := false // a comment begins and ends nowhere
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':
@@ -119,13 +120,23 @@ func unmarked(s string) string {
 				i++
 			}
 		case '&':
-			if strings.HasPrefix(s[i:], "&nbsp;") {
-				copy(out[i:], " \x00\x00\x00\x00\x00")
+			for _, e := range entities {
+				if strings.HasPrefix(s[i:], e.name) {
+					blank(out[i:i+len(e.name)], e.text)
+					break
+				}
 			}
 		case '<':
-			name, fill := htmlTag(s[i:])
-			for j := range name {
-				out[i+j] = fill
+			if strings.HasPrefix(s[i:], "<!--") && !open {
+				end := strings.Index(s[i:], "-->")
+				if open = end < 0; !open {
+					blank(out[i:i+end+len("-->")], " ")
+					i += end + len("--")
+					continue
+				}
+			}
+			if name, text := htmlTag(s[i:]); name != "" {
+				blank(out[i:i+len(name)], text)
 			}
 		}
 	}
@@ -133,20 +144,33 @@ func unmarked(s string) string {
 	return string(out)
 }
 
-// htmlTag returns the tag that a text begins with, of those that models write, and what stands in its place.
-func htmlTag(s string) (tag string, fill byte) {
-	const longest = len("</strong>")
+// entities are those of HTML that models write, with what they stand for, which is no longer.
+var entities = []struct{ name, text string }{{"&nbsp;", " "}, {"&lt;", "<"}, {"&gt;", ">"}, {"&le;", "≤"}, {"&ge;", "≥"}, {"&minus;", "−"}, {"&euro;", "€"}, {"&amp;", "&"}}
+
+// blank writes text over the bytes and NUL over the rest of them.
+func blank(out []byte, text string) {
+	clear(out)
+	copy(out, text)
+}
+
+// htmlTag returns the tag that a text begins with, of those that models write, and what stands in its place: what is deleted is struck as
+// Markdown strikes it.
+func htmlTag(s string) (tag, text string) {
+	const longest = 120 // with attributes
 	end := strings.IndexByte(s[:min(len(s), longest)], '>')
 	if end < 0 {
-		return "", 0
+		return "", ""
 	}
-	switch strings.ToLower(strings.Trim(s[1:end], "/ ")) {
-	case "br", "p", "li", "ul", "ol", "td", "tr":
-		return s[:end+1], ' '
-	case "b", "i", "em", "strong", "u", "sup", "sub", "code", "span", "mark":
-		return s[:end+1], 0
+	name, _, _ := strings.Cut(strings.Trim(s[1:end], "/ "), " ")
+	switch name = strings.ToLower(name); name {
+	case "br", "p", "li", "ul", "ol", "td", "tr", "th", "table", "div":
+		return s[:end+1], " "
+	case "del", "s", "strike":
+		return s[:end+1], "~~"
+	case "b", "i", "em", "strong", "u", "sup", "sub", "code", "span", "mark", "ins", "a":
+		return s[:end+1], ""
 	}
-	return "", 0
+	return "", ""
 }
 
 // unnumber writes over the numbers of a list. One number alone, as in "1. September 2026", is none.

@@ -103,6 +103,11 @@ func BenchmarkCheck(b *testing.B) {
 		"slashes":   "1/2-3:4^5 ",
 		"marks":     "\u0301",
 		"raised":    "²½",
+		"spelled":   "two hundred and one thousand point five ",
+		"comments":  "<!-- ",
+		"tags":      "<a ",
+		"compounds": "1h 2m 3s and ",
+		"minus":     "minus ",
 	} {
 		text := strings.Repeat(unit, 1<<20/len(unit))
 		b.Run(name, func(b *testing.B) {

@@ -24,7 +24,7 @@ type token struct {
 	glued  bool   // a number that letters follow without a space: "30a"
 	end    bool   // a mark that ends a clause
 	block  bool   // the first of a paragraph, a line of a list or of a table, or a heading
-	joined bool   // goes on with the number before it: "five" in "twenty-five"
+	joined bool   // goes on with the number or the word before it: "five" in "twenty-five", "approved" in "un**approved**"
 	struck bool   // between ~~ and ~~
 	text   string // case folded
 	unit   string // what a word behind a number stands for: "day" for "days"
@@ -42,7 +42,8 @@ func tokenise(text string) []token {
 }
 
 // tokenText prepares a text for matching: normalised, case kept. A raised digit is written ^2 and a vulgar fraction 1/2 with a
-// space before it, or "10²" would be read as 102 and "1½" as 11/2. A long dash gets spaces: it ends a clause and joins nothing.
+// space before it, or "10²" would be read as 102 and "1½" as 11/2. A long dash gets spaces: it ends a clause and joins nothing. Digits of
+// every script become ours.
 func tokenText(s string) string {
 	if strings.ContainsFunc(s, composedDigit) {
 		s = spreadDigits(s)
@@ -51,7 +52,25 @@ func tokenText(s string) string {
 }
 
 func composedDigit(r rune) bool {
-	return superscript(r) || vulgarFraction(r) || r == '\u2014' || r == '\u2015'
+	return superscript(r) || vulgarFraction(r) || r == '\u2014' || r == '\u2015' || r >= '\u0660' && (otherMarks[r] != 0 || unicode.Is(unicode.Nd, r))
+}
+
+// otherMarks are the Arabic signs for per cent, a decimal point and thousands.
+var otherMarks = map[rune]byte{'\u066a': '%', '\u066b': '.', '\u066c': ','}
+
+// digitOf is a decimal digit of another script: Unicode has them in runs of ten from zero on.
+func digitOf(r rune) (digit byte, ok bool) {
+	for _, run := range unicode.Nd.R16 {
+		if r >= rune(run.Lo) && r <= rune(run.Hi) {
+			return '0' + byte((r-rune(run.Lo))%10), true
+		}
+	}
+	for _, run := range unicode.Nd.R32 {
+		if r >= rune(run.Lo) && r <= rune(run.Hi) {
+			return '0' + byte((r-rune(run.Lo))%10), true
+		}
+	}
+	return 0, false
 }
 
 func superscript(r rune) bool {
@@ -76,6 +95,11 @@ func spreadDigits(s string) string {
 			b.WriteString(s[i : i+size])
 		case r == '\u2014' || r == '\u2015':
 			b.WriteString(" - ")
+		case otherMarks[r] != 0:
+			b.WriteByte(otherMarks[r])
+		case r >= '\u0660' && unicode.Is(unicode.Nd, r):
+			digit, _ := digitOf(r)
+			b.WriteByte(digit)
 		default:
 			b.WriteString(s[i : i+size])
 		}
@@ -173,14 +197,34 @@ func (l *lexer) word() {
 	first, _ := utf8.DecodeRuneInString(l.text[l.pos:])
 	t := token{kind: tokenWord, upper: unicode.IsUpper(first), text: l.spelledOut(l.text[l.pos:end])}
 	if last := len(l.tokens) - 1; last >= 0 && l.tokens[last].kind == tokenNumber {
-		t.text = foldCase(l.text[l.pos:end])
+		adjacent := !l.space && l.tokens[last].finish == l.pos
+		if adjacent {
+			end = l.pos + timeLetter(l.text[l.pos:end], last > 0 && l.tokens[last-1].unit == "h")
+		}
+		if t.text = symbol(l.text[l.pos:end], adjacent); t.text == "" {
+			t.text = foldCase(l.text[l.pos:end])
+		}
 		if cent := end + len(" cent"); t.text == "per" && cent <= len(l.text) && strings.EqualFold(l.text[end:cent], " cent") && !l.wordAt(cent) {
 			end, t.text = cent, "per cent"
 		}
 		t.unit = units[t.text]
-		l.tokens[last].glued = !l.space && t.unit == "" && l.tokens[last].finish == l.pos
+		l.tokens[last].glued = adjacent && t.unit == ""
+	} else if last >= 0 && l.tokens[last].kind == tokenWord {
+		t.joined = l.emphasised("*")
 	}
 	l.emit(t, end)
+}
+
+// emphasised reports whether nothing but marks of emphasis stands between what comes and a token of its kind before it: un**approved** is
+// one word, and 1**60** does not state 60.
+func (l *lexer) emphasised(marks string) bool {
+	last := len(l.tokens) - 1
+	if l.space || last < 0 || l.tokens[last].kind == tokenMark || l.tokens[last].finish == l.pos || isDigit(rune(l.text[l.pos])) != isDigit(rune(l.text[l.tokens[last].finish-1])) {
+		return false
+	}
+	first, _ := utf8.DecodeLastRuneInString(l.text[:l.tokens[last].finish])
+	second, _ := utf8.DecodeRuneInString(l.text[l.pos:])
+	return strings.Trim(l.text[l.tokens[last].finish:l.pos], marks) == "" && !unjoined(first) && !unjoined(second)
 }
 
 func (l *lexer) wordAt(i int) bool {
@@ -231,81 +275,4 @@ func (l *lexer) contracted(base string, end int) {
 	l.tokens[len(l.tokens)-1].start = start
 	l.pos, l.space = end-2, true
 	l.emit(token{kind: tokenWord, text: "not"}, end)
-}
-
-// units are ways of writing one unit behind a number. How they are converted is in dimensions.
-var units = unitWords(`
-% percent pct prozent procent
-ms millisecond milliseconds msec
-s second seconds sec secs
-min minute minutes mins
-h hour hours hr hrs
-d day days
-week weeks wk wks
-month months
-year years yr yrs
-am
-pm
-mm millimetre millimetres millimeter millimeters
-cm centimetre centimetres centimeter centimeters
-m metre metres meter meters
-km kilometre kilometres kilometer kilometers
-mile miles
-ft foot feet
-inch inches
-mg milligram milligrams
-g gram grams gramme grammes
-kg kilogram kilograms kilogramme kilogrammes kilo kilos
-t tonne tonnes
-lb lbs
-ml millilitre millilitres
-cl centilitre centilitres
-l litre litres
-byte bytes
-kb kilobyte kilobytes
-mb megabyte megabytes
-gb gigabyte gigabytes
-tb terabyte terabytes
-kib kibibyte kibibytes
-mib mebibyte mebibytes
-gib gibibyte gibibytes
-tib tebibyte tebibytes
-w watt watts
-kw kilowatt kilowatts
-wh
-kwh
-hz hertz
-khz kilohertz
-mhz megahertz
-ghz gigahertz
-nm
-v volt volts
-eur euro euros
-usd dollar dollars
-gbp pound pounds quid
-chf
-czk kč
-pln zł zloty zlotys złotych
-jpy yen
-inr rupee rupees rs
-`)
-
-// twoWordUnits are units of two tokens.
-var twoWordUnits = map[string]string{
-	"per cent": "%", "us dollar": "usd", "us dollars": "usd", "swiss franc": "chf", "swiss francs": "chf", "pounds sterling": "gbp", "pound sterling": "gbp",
-	"° c": "°c", "° f": "°f", "degrees celsius": "°c", "degree celsius": "°c", "degrees centigrade": "°c", "degrees c": "°c", "degrees fahrenheit": "°f", "degree fahrenheit": "°f", "degrees f": "°f",
-}
-
-func unitWords(lines string) map[string]string {
-	m := map[string]string{"per cent": "%"}
-	for line := range strings.Lines(strings.TrimSpace(lines)) {
-		words := strings.Fields(line)
-		for _, word := range words {
-			m[word] = words[0]
-			if stem, ok := strings.CutSuffix(strings.TrimSuffix(word, "s"), "litre"); ok { // the American spelling
-				m[stem+"liter"], m[stem+"liters"] = words[0], words[0]
-			}
-		}
-	}
-	return m
 }
