@@ -47,6 +47,7 @@ type Attempt struct {
 	Wait   time.Duration // from the end of this try
 	Took   time.Duration // by the backend: no wait for a limit is in it
 	Used   Usage         // what the answer told
+	Spent  Amount        // of a budget: what it took, and before it is made the most that it may take
 	Billed bool          // it may have to be paid for: only a try that failed before the backend can have done any work is not
 }
 
@@ -173,7 +174,7 @@ func try[T any](ctx context.Context, c *caller, op string, number int, how shape
 		place = &slot{pool: c.policy.Slots}
 	}
 	defer place.give()
-	if err := c.admit(ctx, op, number, place, reserved.worst); err != nil {
+	if err := c.admit(ctx, op, number, place, reserved); err != nil {
 		return value, a, notMade{err}
 	}
 	callCtx, cancel := ctx, func() {}
@@ -192,16 +193,17 @@ func try[T any](ctx context.Context, c *caller, op string, number int, how shape
 		a.Used = how.told.used
 	}
 	spent = c.policy.Meter.spent(reserved, a)
+	a.Spent = spent
 	c.heed(how, reserved.worst, a, err)
 	return value, a, err
 }
 
 // admit waits for the limits and announces the try.
-func (c *caller) admit(ctx context.Context, op string, number int, place *slot, worst Usage) error {
-	if err := c.policy.Pace.wait(ctx, worst.Tokens()); err != nil {
+func (c *caller) admit(ctx context.Context, op string, number int, place *slot, reserved reservation) error {
+	if err := c.policy.Pace.wait(ctx, reserved.worst.Tokens()); err != nil {
 		return fmt.Errorf("waiting for the rate limit: %w", err)
 	}
-	tell := func() error { return c.tell(ctx, op, Attempt{Op: op, Number: number}) }
+	tell := func() error { return c.tell(ctx, op, Attempt{Op: op, Number: number, Spent: reserved.amount}) }
 	if c.policy.TellEarly {
 		if err := tell(); err != nil {
 			return err

@@ -10,12 +10,15 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 	"time"
+
+	"github.com/culprit-rag/culprit/adapters"
 )
 
 // Exchange is one call: what is sent, and what came back.
 type Exchange struct {
-	Body  []byte // is sent; nil: the request's own
-	Limit int64  // the most that is read of the answer; a longer one is an error, and not kept
+	Body       []byte // is sent; nil: the request's own
+	Idempotent bool   // the server is told the id of the try, a hint that two requests may be one
+	Limit      int64  // the most that is read of the answer; a longer one is an error, and not kept
 
 	Status int // 0: no answer came
 	Header http.Header
@@ -78,6 +81,9 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	for name, values := range r.headers {
 		req.Header[name] = values
+	}
+	if id := adapters.CallID(req.Context()); id != "" && x.Idempotent {
+		req.Header.Set("Idempotency-Key", id)
 	}
 	var sent atomic.Bool // where a kept connection turns out to be closed it is sent twice, and once is enough to be in doubt
 	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}))

@@ -54,7 +54,7 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 	defer leave()
 	for tries := 1; ; tries++ {
 		asked := newChat(&g.set, g.parameters, req)
-		x := &modelapi.Exchange{Limit: answerLimit}
+		x := &modelapi.Exchange{Limit: answerLimit, Idempotent: tries == 1} // the next is another request
 		if x.Body, err = json.Marshal(asked.body); err != nil {
 			return none, invalid(op, "the request cannot be written: %w", err)
 		}

@@ -240,7 +240,7 @@ func (p *pipeline) ask(ctx context.Context, op string, req adapters.PipelineRequ
 
 // call makes one HTTP call and returns the body of a success, without the keys that were sent.
 func (p *pipeline) call(ctx context.Context, op, method, address string, body []byte, id string) ([]byte, error) {
-	x := &modelapi.Exchange{Body: body, Limit: answerLimit}
+	x := &modelapi.Exchange{Body: body, Limit: answerLimit, Idempotent: id != ""}
 	req, err := http.NewRequestWithContext(x.With(ctx), method, address, http.NoBody)
 	if err != nil {
 		return nil, fail(op, adapters.KindInvalid, "%w", err)
