@@ -136,11 +136,12 @@ type Judgement struct {
 	Status            Status     `json:"status"`
 	Reason            string     `json:"reason,omitempty"`
 	Error             *CallError `json:"error,omitempty"`
-	RequestID         string     `json:"request_id,omitempty"` // volatile
-	At                string     `json:"at,omitempty"`         // volatile
-	LatencyMS         int64      `json:"latency_ms,omitempty"` // volatile; wire time
-	Attempts          int        `json:"attempts,omitempty"`   // volatile
-	Asked             []Asked    `json:"asked,omitempty"`      // volatile; absent: Attempts calls of the judge, with Usage
+	RequestID         string     `json:"request_id,omitempty"`   // volatile
+	At                string     `json:"at,omitempty"`           // volatile
+	LatencyMS         int64      `json:"latency_ms,omitempty"`   // volatile; wire time
+	Attempts          int        `json:"attempts,omitempty"`     // volatile
+	Asked             []Asked    `json:"asked,omitempty"`        // volatile; absent: Attempts calls of the judge, with Usage
+	FromJournal       bool       `json:"from_journal,omitempty"` // volatile; as of a retrieval
 }
 
 // texts calls visit for every text of the judgement.
@@ -164,7 +165,7 @@ func (j *Judgement) texts(visit func(*Text) error) error {
 
 // stable is the judgement without what is volatile.
 func (j Judgement) stable() Judgement {
-	j.At, j.LatencyMS, j.RequestID, j.Attempts, j.Asked = "", 0, "", 0, nil
+	j.At, j.LatencyMS, j.RequestID, j.Attempts, j.Asked, j.FromJournal = "", 0, "", 0, nil, false
 	return j
 }
 

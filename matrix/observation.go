@@ -135,10 +135,11 @@ type Retrieval struct {
 	Status         Status     `json:"status"`
 	Reason         string     `json:"reason,omitempty"`
 	Error          *CallError `json:"error,omitempty"`
-	At             string     `json:"at,omitempty"`         // volatile
-	LatencyMS      int64      `json:"latency_ms,omitempty"` // volatile
-	SameAs         string     `json:"same_as,omitempty"`    // volatile; an identical request was made once, under this call key, maybe of another case
-	Asked          []Asked    `json:"asked,omitempty"`      // volatile; absent: one search
+	At             string     `json:"at,omitempty"`           // volatile
+	LatencyMS      int64      `json:"latency_ms,omitempty"`   // volatile
+	SameAs         string     `json:"same_as,omitempty"`      // volatile; an identical request was made once, under this call key, maybe of another case
+	Asked          []Asked    `json:"asked,omitempty"`        // volatile; absent: one search
+	FromJournal    bool       `json:"from_journal,omitempty"` // volatile; an earlier process made it, and its journal kept it
 }
 
 // NamedHit is one item's own place in the full ranking, however deep. Score is nil where the search cannot score the item at
@@ -258,23 +259,24 @@ type Trial struct {
 	Usage             Usage           `json:"usage,omitzero"`
 	// Notes are what was asked for and not sent, or not granted. Metadata is what else the provider says of who answered; what is
 	// volatile in it is left out of the digest. Outside: it was asked of a model that does not run in this process.
-	Notes      []string          `json:"notes,omitempty"`
-	Metadata   map[string]string `json:"metadata,omitempty"`
-	Outside    bool              `json:"outside,omitempty"`
-	Cached     bool              `json:"cached,omitempty"`  // production served it without asking the generator
-	SameAs     string            `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
-	Irrelevant string            `json:"irrelevant,omitempty"`
-	Seeded     []string          `json:"seeded,omitempty"`  // of D/noise and D/position: the ids of the items that were drawn, in the order of the context
-	Swapped    *Swap             `json:"swapped,omitempty"` // of D/swap-span: the fact that was changed
-	Status     Status            `json:"status"`
-	Reason     string            `json:"reason,omitempty"`
-	Error      *CallError        `json:"error,omitempty"`
-	RequestID  string            `json:"request_id,omitempty"` // volatile
-	At         string            `json:"at,omitempty"`         // volatile
-	LatencyMS  int64             `json:"latency_ms,omitempty"` // volatile; wire time
-	Attempts   int               `json:"attempts,omitempty"`   // volatile
-	Untold     int               `json:"untold,omitempty"`     // volatile; tries that may have to be paid for, and whose tokens are not known
-	Unpaid     int               `json:"unpaid,omitempty"`     // volatile; tries that nobody has to pay for: they never arrived, or were refused
+	Notes       []string          `json:"notes,omitempty"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
+	Outside     bool              `json:"outside,omitempty"`
+	Cached      bool              `json:"cached,omitempty"`  // production served it without asking the generator
+	SameAs      string            `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
+	Irrelevant  string            `json:"irrelevant,omitempty"`
+	Seeded      []string          `json:"seeded,omitempty"`  // of D/noise and D/position: the ids of the items that were drawn, in the order of the context
+	Swapped     *Swap             `json:"swapped,omitempty"` // of D/swap-span: the fact that was changed
+	Status      Status            `json:"status"`
+	Reason      string            `json:"reason,omitempty"`
+	Error       *CallError        `json:"error,omitempty"`
+	RequestID   string            `json:"request_id,omitempty"`   // volatile
+	At          string            `json:"at,omitempty"`           // volatile
+	LatencyMS   int64             `json:"latency_ms,omitempty"`   // volatile; wire time
+	Attempts    int               `json:"attempts,omitempty"`     // volatile
+	Untold      int               `json:"untold,omitempty"`       // volatile; tries that may have to be paid for, and whose tokens are not known
+	Unpaid      int               `json:"unpaid,omitempty"`       // volatile; tries that nobody has to pay for: they never arrived, or were refused
+	FromJournal bool              `json:"from_journal,omitempty"` // volatile; as of a retrieval
 }
 
 // Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.
@@ -353,13 +355,13 @@ func (o *Observations) Digest() (string, error) {
 		stable.Store.RerankControl = &control
 	}
 	for _, r := range o.Retrievals {
-		r.At, r.LatencyMS, r.SameAs, r.Asked = "", 0, "", nil
+		r.At, r.LatencyMS, r.SameAs, r.Asked, r.FromJournal = "", 0, "", nil, false
 		stable.Retrievals = append(stable.Retrievals, r)
 	}
 	first := map[string]string{}
 	for _, t := range o.Trials {
 		t.Metadata = t.stableMetadata(first)
-		t.At, t.LatencyMS, t.RequestID, t.Attempts, t.Untold, t.Unpaid = "", 0, "", 0, 0, 0
+		t.At, t.LatencyMS, t.RequestID, t.Attempts, t.Untold, t.Unpaid, t.FromJournal = "", 0, "", 0, 0, 0, false
 		stable.Trials = append(stable.Trials, t)
 	}
 	for _, j := range o.Judgements {

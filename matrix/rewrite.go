@@ -119,11 +119,12 @@ type Rewriting struct {
 	Status            Status            `json:"status"`
 	Reason            string            `json:"reason,omitempty"`
 	Error             *CallError        `json:"error,omitempty"`
-	RequestID         string            `json:"request_id,omitempty"` // volatile
-	At                string            `json:"at,omitempty"`         // volatile
-	LatencyMS         int64             `json:"latency_ms,omitempty"` // volatile; wire time
-	Attempts          int               `json:"attempts,omitempty"`   // volatile
-	Asked             []Asked           `json:"asked,omitempty"`      // volatile; absent: Attempts calls of the generator, with Usage
+	RequestID         string            `json:"request_id,omitempty"`   // volatile
+	At                string            `json:"at,omitempty"`           // volatile
+	LatencyMS         int64             `json:"latency_ms,omitempty"`   // volatile; wire time
+	Attempts          int               `json:"attempts,omitempty"`     // volatile
+	Asked             []Asked           `json:"asked,omitempty"`        // volatile; absent: Attempts calls of the generator, with Usage
+	FromJournal       bool              `json:"from_journal,omitempty"` // volatile; as of a retrieval
 }
 
 func (r *Rewriting) texts(visit func(*Text) error) error {
@@ -142,7 +143,7 @@ func (r *Rewriting) stable() *Rewriting {
 	}
 	s := *r
 	s.Metadata = (&Trial{Metadata: r.Metadata}).stableMetadata(map[string]string{})
-	s.RequestID, s.At, s.LatencyMS, s.Attempts, s.Asked = "", "", 0, 0, nil
+	s.RequestID, s.At, s.LatencyMS, s.Attempts, s.Asked, s.FromJournal = "", "", 0, 0, nil, false
 	return &s
 }
 

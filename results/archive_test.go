@@ -104,7 +104,7 @@ func TestArchiveIsAZipFile(t *testing.T) {
 	if err := os.Rename(first, aside); err != nil {
 		t.Fatal(err)
 	}
-	again, err := writeCase(e, testBundle(t, "same", 8), true)
+	again, err := writeCase(e, testBundle(t, "same", 8), false)
 	if err != nil {
 		t.Fatal(err)
 	}

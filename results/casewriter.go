@@ -19,6 +19,7 @@ type Intent struct {
 	Attempt int    // from 1
 	Request []byte // exact request body; nil: none is kept
 	Durable bool   // on disk before Intent returns: for a call that leaves the machine or costs money
+	Spent   Spent  // of limits.budget, at the most
 }
 
 // Outcome is what came of a call.
@@ -31,6 +32,8 @@ type Outcome struct {
 	FinishReason string
 	LatencyMS    int64
 	Durable      bool // on disk before Outcome returns
+	Spent        Spent
+	Observed     []byte // what was made of the answer, for whoever goes on with the work; nil: nothing, and the call is made again
 }
 
 // CaseWriter is the work on one case. Its methods may be called by several goroutines; Seal and Abort end it.
@@ -44,8 +47,12 @@ type CaseWriter struct {
 	blobs      *pack
 
 	mu      sync.Mutex
-	durable bool // some call cannot be repeated for nothing
+	durable bool             // some call cannot be repeated for nothing
+	past    map[string]*Past // by call key: what earlier work has left
 	ended   bool
+	sealed  bool
+
+	taken []takenFolder // of other executions, whose calls may be used
 }
 
 const lockFile = "LOCK"
@@ -62,9 +69,19 @@ func (w *CaseWriter) begin(pinsDigest string) error {
 		return err
 	}
 	w.disk = newDisk(root, w.exec.hook)
+	return w.fill(pinsDigest)
+}
+
+// writeLock says who works in the folder.
+func (w *CaseWriter) writeLock() error { return w.disk.write(lockFile, w.exec.owner()) }
+
+func (e *Execution) owner() []byte {
 	host, _ := os.Hostname() // for whoever finds the folder; not worth failing for
-	owner := fmt.Sprintf("pid %d\nhost %s\nstart %s\n", os.Getpid(), host, w.stamp())
-	if err := w.disk.write(lockFile, []byte(owner)); err != nil {
+	return fmt.Appendf(nil, "pid %d\nhost %s\nstart %s\n", os.Getpid(), host, e.now().UTC().Format(time.RFC3339))
+}
+
+func (w *CaseWriter) fill(pinsDigest string) (err error) {
+	if err := w.writeLock(); err != nil {
 		return err
 	}
 	if w.journal, err = newJournal(w.disk); err != nil {
@@ -111,7 +128,7 @@ func (w *CaseWriter) Intent(i Intent) error {
 	}
 	return w.fail(w.record(Record{
 		Type: RecordIntent, At: w.stamp(), CallKey: i.CallKey, Call: &i.Call,
-		Attempt: i.Attempt, Request: request,
+		Attempt: i.Attempt, Request: request, Durable: i.Durable, Spent: i.Spent,
 	}, i.Durable))
 }
 
@@ -131,7 +148,7 @@ func (w *CaseWriter) record(r Record, durable bool) error {
 func (w *CaseWriter) Outcome(o Outcome) error {
 	r := Record{
 		Type: RecordResult, At: w.stamp(), CallKey: o.CallKey, Attempt: o.Attempt, Status: o.Status, Error: o.Error,
-		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response)),
+		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response)), Spent: o.Spent,
 	}
 	if o.Status != matrix.StatusOK {
 		r.Type = RecordFailure
@@ -142,6 +159,12 @@ func (w *CaseWriter) Outcome(o Outcome) error {
 	var err error
 	if r.Response, err = w.blobs.add(o.Response); err != nil {
 		return w.fail(err)
+	}
+	if o.Observed != nil {
+		r.Observed = matrix.DigestBytes(o.Observed)
+		if err := w.blobs.keep(r.Observed, o.Observed); err != nil {
+			return w.fail(err)
+		}
 	}
 	return w.fail(w.record(r, o.Durable))
 }
@@ -165,6 +188,12 @@ func (w *CaseWriter) Abort() error {
 	return w.fail(errors.Join(err, w.clear(keep)))
 }
 
+// leave gives the folder back as it is.
+func (w *CaseWriter) leave() error {
+	w.end()
+	return w.clear(true)
+}
+
 func (w *CaseWriter) isDurable() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -173,7 +202,7 @@ func (w *CaseWriter) isDurable() bool {
 
 // clear gives the work folder back, and removes it unless it is to be kept.
 func (w *CaseWriter) clear(keep bool) error {
-	err := errors.Join(w.journal.close(), w.blobs.close())
+	err := errors.Join(w.journal.close(), w.blobs.close(), w.release(!keep && w.sealed))
 	if !keep {
 		if w.disk != nil {
 			err = errors.Join(err, w.disk.at(stepRemove, w.work()))

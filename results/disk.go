@@ -18,6 +18,9 @@ const (
 	stepRemove = "remove" // before a work folder is removed
 )
 
+// tempPrefix begins the name of a file that is not whole.
+const tempPrefix = ".tmp-"
+
 // hook is called at every step; an error of it fails the step. It is nil except in tests, which fail or die there.
 type hook func(step, name string) error
 
@@ -65,7 +68,7 @@ func (d *disk) write(name string, data []byte) error {
 
 // writeBy is write for a file that is too large to be made in memory.
 func (d *disk) writeBy(name string, fill func(*os.File) error) error {
-	temp := ".tmp-" + strconv.FormatInt(d.temp.Add(1), 36)
+	temp := tempPrefix + strconv.FormatInt(d.temp.Add(1), 36)
 	if err := d.writeTemp(temp, name, fill); err != nil {
 		return errors.Join(err, ignoreMissing(d.root.Remove(temp)))
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -19,6 +20,8 @@ var (
 	ErrLocked = errors.New("another process works on it")
 	// ErrUnfinished means that an earlier process left work on the same case of the same execution.
 	ErrUnfinished = errors.New("an earlier process left it unfinished")
+	// ErrInDoubt means that nobody knows of some call whether it was made, and nobody has said what is to be done about it.
+	ErrInDoubt = errors.New("it is not known whether it was made")
 )
 
 const (
@@ -39,6 +42,16 @@ type Execution struct {
 	now    func() time.Time
 	sync   func(folder *os.File) error // syncAll, but in tests
 	syncs  group
+
+	lock    *os.File // of the work folder; nil: the execution leaves no invocation
+	resumed bool     // what is there is gone on with
+	inDoubt string   // what is then done about calls in doubt: InDoubt…, "" for nothing
+
+	mu    sync.Mutex
+	fresh bool                // calls of other executions are not used
+	left  map[string][]string // folders of other executions, by the name of the case; nil: not looked for yet
+	says  []string            // what is to be known of what was found
+	from  map[ExecutionID]*Taken
 }
 
 // NewExecution makes the folder of a new execution below out. Name is the experiment's name.
@@ -46,18 +59,26 @@ func NewExecution(out, name string, at time.Time) (*Execution, error) {
 	return newExecution(out, name, at, nil)
 }
 
-func newExecution(out, name string, at time.Time, h hook) (_ *Execution, err error) {
+func newExecution(out, name string, at time.Time, h hook) (*Execution, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("results folder: %w", err)
 	}
+	e, err := openExecution(out, h)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.claim(name, at); err != nil {
+		return nil, fmt.Errorf("results folder %q: %w", out, errors.Join(err, e.Close()))
+	}
+	return e, nil
+}
+
+func openExecution(out string, h hook) (_ *Execution, err error) {
 	e := &Execution{out: out, hook: h, now: time.Now, sync: syncAll}
 	if e.root, err = os.OpenRoot(out); err != nil {
 		return nil, fmt.Errorf("results folder: %w", err)
 	}
-	if e.folder, err = e.root.Open("."); err == nil {
-		err = e.claim(name, at)
-	}
-	if err != nil {
+	if e.folder, err = e.root.Open("."); err != nil {
 		return nil, fmt.Errorf("results folder %q: %w", out, errors.Join(err, e.Close()))
 	}
 	return e, nil
@@ -149,14 +170,26 @@ func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *
 	if w.lock, err = e.root.Open(w.work()); err != nil {
 		return nil, err
 	}
-	if err = lockFolder(w.lock); err == nil && made != nil {
+	if err = lockFolder(w.lock); err == nil && made != nil && !e.resumed {
 		err = ErrUnfinished
+	}
+	if errors.Is(err, ErrLocked) {
+		err = whoHolds(e.root, w.work())
 	}
 	if err != nil {
 		return nil, errors.Join(err, unlockFolder(w.lock))
 	}
-	if err = w.begin(pinsDigest); err != nil {
+	if w.past = map[string]*Past{}; made != nil {
+		if err = w.takeOver(pinsDigest, e.inDoubt); err != nil {
+			return nil, errors.Join(err, w.leave())
+		}
+	} else if err = w.begin(pinsDigest); err != nil {
 		return nil, errors.Join(err, w.Abort())
+	}
+	if !e.fresh {
+		if err = w.takeOthers(pinsDigest); err != nil {
+			return nil, errors.Join(err, w.Abort())
+		}
 	}
 	return w, nil
 }
@@ -191,6 +224,9 @@ func (e *Execution) finish(s *Summary) error {
 		err = closeErr
 	}
 	// A folder that still holds unfinished work is not empty and stays.
+	if err == nil && s.Stopped == "" {
+		err = e.forget()
+	}
 	_ = e.root.Remove(path.Join(workFolder, string(e.id)))
 	_ = e.root.Remove(workFolder)
 	return err
@@ -237,6 +273,10 @@ func (e *Execution) Close() error {
 	if e.folder != nil {
 		err = e.folder.Close()
 		e.folder = nil
+	}
+	if e.lock != nil {
+		err = errors.Join(err, unlockFolder(e.lock))
+		e.lock = nil
 	}
 	if e.root != nil {
 		err = errors.Join(err, e.root.Close())

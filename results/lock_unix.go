@@ -16,6 +16,9 @@ func lockFolder(folder *os.File) error {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return ErrLocked
 	}
+	if errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.ENOLCK) || errors.Is(err, syscall.EINVAL) {
+		return fmt.Errorf("this file system has no locks (%w), without which two processes could buy the same calls: keep the results on a local disk (--results)", err)
+	}
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}

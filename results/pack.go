@@ -58,7 +58,7 @@ func (p *pack) add(data []byte) (string, error) {
 	return ref, err
 }
 
-// keep writes what has a file of its own in the bundle.
+// keep writes what is no blob of the bundle.
 func (p *pack) keep(ref string, data []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,10 +113,11 @@ func (p *pack) close() error {
 
 var errPack = errors.New("the file of blobs is damaged")
 
-// decodePack reads a pack: its blobs by reference, and the bytes of a last one that a killed process did not finish.
-func decodePack(data []byte) (blobs map[string][]byte, torn int, err error) {
-	blobs = map[string][]byte{}
-	for len(data) > 0 {
+// decodePack reads a pack: where its blobs stand, by reference, and the bytes of a last one that a killed process did not finish.
+func decodePack(data []byte) (blobs map[string]extent, torn int, err error) {
+	blobs = map[string]extent{}
+	for size := len(data); len(data) > 0; {
+		at := int64(size - len(data))
 		line, rest, whole := bytes.Cut(data, []byte{'\n'})
 		if !whole && len(line) < maxPackLine {
 			return blobs, len(data), nil
@@ -131,7 +132,7 @@ func decodePack(data []byte) (blobs map[string][]byte, torn int, err error) {
 		if rest[size] != '\n' || matrix.DigestBytes(rest[:size]) != ref {
 			return nil, 0, fmt.Errorf("blob %q holds something else: %w", ref, errPack)
 		}
-		blobs[ref], data = rest[:size:size], rest[size+1:]
+		blobs[ref], data = extent{at + int64(len(line)) + 1, int64(size)}, rest[size+1:]
 	}
 	return blobs, 0, nil
 }

@@ -4,14 +4,33 @@ import "github.com/culprit-rag/culprit/matrix"
 
 // The types of a journal record.
 const (
-	RecordOpen    = "open"    // the work on a case begins
-	RecordPlan    = "plan"    // what will be called
-	RecordIntent  = "intent"  // a call is about to be made
-	RecordResult  = "result"  // it came back
-	RecordFailure = "failure" // it came back as an error, blocked or cut off
+	RecordOpen    = "open"     // the work on a case begins
+	RecordPlan    = "plan"     // what will be called
+	RecordIntent  = "intent"   // a call is about to be made
+	RecordResult  = "result"   // it came back
+	RecordFailure = "failure"  // it came back as an error, blocked or cut off
+	RecordInDoubt = "in_doubt" // it is not known whether it was made; Text says what is done about it: one of InDoubt…
 	RecordNote    = "note"
 	RecordClose   = "close" // the work ended
 )
+
+// What is done about a call of which nobody knows whether it was made.
+const (
+	InDoubtRetry = "retry" // it is made again, and counted twice
+	InDoubtSkip  = "skip"  // it is not made: its observation is not run
+)
+
+// Spent is what a try took of limits.budget, or may take at the most.
+type Spent struct {
+	Calls  int64 `json:"calls,omitempty"`
+	Tokens int64 `json:"tokens,omitempty"`
+	Micro  int64 `json:"micro,omitempty"` // money, in millionths of the currency's unit
+}
+
+// Add adds what another try took.
+func (s *Spent) Add(more Spent) {
+	s.Calls, s.Tokens, s.Micro = s.Calls+more.Calls, s.Tokens+more.Tokens, s.Micro+more.Micro
+}
 
 // Record is one record of a journal. Which fields are set depends on Type. Blobs are named by "sha256:<hex>".
 type Record struct {
@@ -42,7 +61,11 @@ type Record struct {
 	FinishReason string            `json:"finish_reason,omitempty"`
 	Error        *matrix.CallError `json:"error,omitempty"`
 	LatencyMS    int64             `json:"latency_ms,omitempty"`
+	Durable      bool              `json:"durable,omitempty"`  // of intent: it leaves the machine or costs money
+	Spent        Spent             `json:"spent,omitzero"`     // of intent, the most that it may take
+	Observed     string            `json:"observed,omitempty"` // what was made of the answer, as the work folder holds it; no file of a bundle
+	From         ExecutionID       `json:"from,omitempty"`     // the execution that made the call, where it was another one
 
-	// note; of close, the status of the bundle
+	// note; of close, the status of the bundle; of in_doubt, what is done about it
 	Text string `json:"text,omitempty"`
 }

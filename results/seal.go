@@ -32,6 +32,7 @@ func (w *CaseWriter) Seal(b Bundle) (string, error) {
 		return "", w.fail(fmt.Errorf("no bundle was written: %w", err))
 	}
 	w.end()
+	w.sealed = true
 	if err = w.syncName(); err != nil {
 		err = fmt.Errorf("bundle %q is written, but not known to be durable: %w", w.bundlePath(), err)
 	}

@@ -34,8 +34,9 @@ type Summary struct {
 	Shared      *Totals            `json:"shared,omitempty"` // of Totals, the calls that served all cases; not known where Rebuilt
 	// Unfinished are of Totals the calls of cases that the execution did not finish, which have no bundle.
 	Unfinished *Totals  `json:"unfinished,omitempty"`
-	Warnings   []string `json:"warnings,omitempty"` // about the execution as a whole
-	Bundles    string   `json:"bundles,omitempty"`  // the folder that holds them
+	Warnings   []string `json:"warnings,omitempty"`      // about the execution as a whole
+	Taken      []Taken  `json:"from_journals,omitempty"` // finished calls that were taken over from unfinished work, this execution's own among it
+	Bundles    string   `json:"bundles,omitempty"`       // the folder that holds them
 	WallMS     int64    `json:"wall_ms"`
 	// Rebuilt is set on a summary that was made of the bundles because the execution did not write one: it did not end.
 	Rebuilt bool `json:"rebuilt,omitempty"`

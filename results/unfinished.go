@@ -40,7 +40,7 @@ func unfinished(out string) (left []string, err error) {
 		for _, name := range cases {
 			if free, err := unlocked(root, path.Join(id, name)); err != nil {
 				return nil, err
-			} else if free && !isSealed(out, id, name) {
+			} else if free && !isSealed(out, id, name) && !isContinued(root, path.Join(id, name)) {
 				left = append(left, filepath.Join(out, workFolder, id, name))
 			}
 		}
