@@ -3,8 +3,10 @@ package runner
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
@@ -15,6 +17,8 @@ import (
 type Recorder interface {
 	Intent(results.Intent) error
 	Outcome(results.Outcome) error
+	Past(key string) *results.Past // what earlier work has left of a call; nil: nothing
+	Reuse(*results.Past) error     // its answer was taken
 }
 
 // caseRun is the work on one case.
@@ -182,8 +186,17 @@ type begun struct {
 	key     string
 	call    matrix.Call
 	durable bool
-	tries   int // announced so far; the wrappers tell of tries one after the other, on the caller's goroutine
+	tries   int  // announced so far, by earlier work too; the wrappers tell of tries one after the other, on the caller's goroutine
+	now     bool // some were announced by this process
 	asked   []matrix.Asked
+	spent   results.Spent  // of limits.budget, since the last outcome
+	vectors []embeddedText // that it has made
+
+	parent context.Context
+	mu     sync.Mutex
+	cancel context.CancelFunc // of the call
+	stop   func() bool        // ends the watch over parent
+	flying bool               // a try is under way, and is waited for
 }
 
 type begunKey struct{}
@@ -191,17 +204,76 @@ type begunKey struct{}
 // begin prepares a call. Nothing is written yet: its intent is, just before the first try. The context carries the call to
 // the wrappers, which announce each try through it.
 func (r *caseRun) begin(ctx context.Context, call matrix.Call, key string, durable bool) (context.Context, *begun) {
-	b := &begun{run: r, key: key, call: call, durable: durable}
-	return context.WithValue(ctx, begunKey{}, b), b
+	b := &begun{run: r, key: key, call: call, durable: durable, parent: ctx}
+	same := 0
+	if p := r.recorder.Past(key); durable && p != nil && p.Tries > 0 {
+		b.tries, same = p.Tries, p.Same
+		b.asked = []matrix.Asked{{Role: r.roleOf(&call), Calls: p.Untold + p.Unpaid, Untold: p.Untold, Unpaid: p.Unpaid}}
+	}
+	running := r.running
+	if running == nil {
+		running = ctx
+	}
+	ctx, b.cancel = context.WithCancel(context.WithValue(running, begunKey{}, b))
+	b.stop = context.AfterFunc(b.parent, b.giveUp)
+	first := b.tries + 1
+	return adapters.WithCallID(ctx, func() string {
+		if b.tries == first && same > 0 {
+			return fmt.Sprintf("%s-%d", key, same)
+		}
+		return fmt.Sprintf("%s-%d", key, b.tries)
+	}), b
 }
 
-// end writes the outcome of the last try.
-func (b *begun) end(o results.Outcome) error {
-	if b.tries == 0 {
+// giveUp ends the call, but for a try that is under way and may have to be paid for: its answer is waited for and kept. Only the end of
+// the whole run ends that.
+func (b *begun) giveUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.flying {
+		b.cancel()
+	}
+}
+
+func (b *begun) fly(flying bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.flying = flying; !flying && b.parent.Err() != nil {
+		b.cancel()
+	}
+}
+
+// gaveUp reports whether a call has no outcome because the run ended. What it came to before that is recorded.
+func gaveUp(ctx context.Context, failure error) bool {
+	return failure != nil && ctx.Err() != nil && adapters.KindOf(failure) == adapters.KindCanceled
+}
+
+// end writes the outcome of the last try, with what the call has shown.
+func (b *begun) end(o results.Outcome, shown recorded) error {
+	b.stop()
+	b.cancel()
+	if !b.now {
 		return nil // no try was announced, so none is left open
 	}
-	o.CallKey, o.Attempt, o.Durable = b.key, b.tries, b.durable
+	o.CallKey, o.Attempt, o.Durable, o.Spent = b.key, b.tries, b.durable, b.spent
+	if b.durable {
+		shown.Vectors = b.vectors
+		o.Observed = shown.encode()
+	}
 	return b.run.recorder.Outcome(o)
+}
+
+// roleOf is the role whose calls a call counts among.
+func (r *caseRun) roleOf(call *matrix.Call) string {
+	switch {
+	case call.Step == "judge":
+		return matrix.RoleJudge
+	case call.Step == "rerank":
+		return matrix.RoleReranker
+	case call.Step == "retrieve" && (r.pipeline == nil || call.Provider != r.experiment.Backends.Pipeline.Adapter):
+		return matrix.RoleStore
+	}
+	return matrix.RoleGenerator
 }
 
 func (s *session) stamp() string { return s.now().UTC().Format(time.RFC3339Nano) }

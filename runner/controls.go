@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
@@ -115,8 +116,21 @@ func (r *caseRun) rerankScores(ctx context.Context, query string, documents []st
 	if err != nil {
 		return nil, err
 	}
+	known, notMade, err := r.recall(key, !r.rerankerInfo.Local)
+	switch {
+	case err != nil:
+		return nil, &workError{err}
+	case known != nil:
+		r.obs.Store.RerankControl.Asked = matrix.AddAsked(r.obs.Store.RerankControl.Asked, known.Asked...)
+		return known.scores()
+	case notMade != "":
+		return nil, errors.New(notMade)
+	}
 	callCtx, journal := r.begin(ctx, call, key, !r.rerankerInfo.Local)
 	response, failure := r.reranker.Rerank(callCtx, adapters.RerankRequest{Query: query, Documents: documents})
+	if gaveUp(ctx, failure) {
+		return nil, &workError{ctx.Err()}
+	}
 	if err := r.ledger.overBudget(failure); err != nil {
 		return nil, &workError{err}
 	}
@@ -126,12 +140,6 @@ func (r *caseRun) rerankScores(ctx context.Context, query string, documents []st
 	if failure != nil {
 		outcome.Status, outcome.Error = matrix.StatusError, callError(failure)
 	}
-	if err := journal.end(outcome); err != nil {
-		return nil, &workError{err}
-	}
-	if failure != nil {
-		return nil, failure
-	}
 	scores := make([]float64, len(documents))
 	seen := 0
 	for _, result := range response.Results {
@@ -140,8 +148,33 @@ func (r *caseRun) rerankScores(ctx context.Context, query string, documents []st
 			seen++
 		}
 	}
-	if seen != len(documents) {
-		return nil, errors.New("the reranker did not score every document of the control")
+	if failure == nil && seen != len(documents) {
+		failure = errors.New("the reranker did not score every document of the control")
+	}
+	shown := recorded{Asked: journal.asked}
+	if failure != nil {
+		shown.Error = callError(failure)
+	}
+	for _, score := range scores {
+		shown.Scores = append(shown.Scores, strconv.FormatFloat(score, 'g', -1, 64))
+	}
+	if err := journal.end(outcome, shown); err != nil {
+		return nil, &workError{err}
+	}
+	return scores, failure
+}
+
+// scores are those of a control that an earlier process made.
+func (k *recorded) scores() ([]float64, error) {
+	if k.Error != nil {
+		return nil, pastError{k.Error}
+	}
+	scores := make([]float64, len(k.Scores))
+	for i, s := range k.Scores {
+		var err error
+		if scores[i], err = strconv.ParseFloat(s, 64); err != nil {
+			return nil, err
+		}
 	}
 	return scores, nil
 }

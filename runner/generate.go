@@ -222,6 +222,10 @@ func (r *caseRun) prompt(cell matrix.CellID, packed []matrix.Packed) []matrix.Pr
 // generate makes one call and records what came back. A failing call is an observation.
 func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) error {
 	off := r.ledger.offs[r.asks(t.Cell)]
+	durable := r.serves(t.Cell) || !r.generatorInfo.Local
+	if done, err := r.answeredBefore(t, durable); done || err != nil {
+		return err
+	}
 	if reason := off.reason(); reason != "" {
 		t.Status, t.Reason = matrix.StatusNotRun, reason
 		return nil
@@ -229,7 +233,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	if r.serves(t.Cell) {
 		return r.serve(ctx, t)
 	}
-	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, !r.generatorInfo.Local)
+	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, durable)
 	g := r.experiment.Pipeline.Generate
 	req := adapters.GenerateRequest{MaxTokens: g.MaxTokens, Stop: g.Stop, Seed: &t.Seed}
 	temperature := g.Temperature.Float()
@@ -245,7 +249,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	t.At = r.stamp()
 	response, failure := r.generator.Generate(callCtx, req)
 	came()
-	if ctx.Err() != nil {
+	if gaveUp(ctx, failure) {
 		return ctx.Err()
 	}
 	if err := r.ledger.overBudget(failure); err != nil {
@@ -259,7 +263,41 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 		record(t, response)
 	}
 	r.progress.generated()
-	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(response.Text), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
+	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(response.Text), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS}, recorded{Trial: answerOf(t)})
+}
+
+// answerOf is what the journal keeps of a trial: all but what its call key stands for.
+func answerOf(t *matrix.Trial) *matrix.Trial {
+	kept := *t
+	if t.By == "" {
+		kept.Packed, kept.Dropped, kept.Prompt = nil, nil, nil
+	}
+	return &kept
+}
+
+// answeredBefore gives a trial what an earlier process was told, or why it is not asked again.
+func (r *caseRun) answeredBefore(t *matrix.Trial, durable bool) (done bool, err error) {
+	k, notMade, err := r.recall(t.CallKey, durable)
+	if k == nil {
+		if notMade != "" {
+			t.Status, t.Reason = matrix.StatusNotRun, notMade
+		}
+		return notMade != "", err
+	}
+	known := k.Trial
+	copyAnswer(t, known)
+	t.RequestID, t.At, t.LatencyMS, t.Attempts = known.RequestID, known.At, known.LatencyMS, known.Attempts
+	t.Untold, t.Unpaid, t.FromJournal = known.Untold, known.Unpaid, true
+	if known.By != "" {
+		t.Packed, t.Prompt, t.PromptTokensLocal, t.Unobserved = known.Packed, known.Prompt, known.PromptTokensLocal, known.Unobserved
+		if k.Trace != nil {
+			r.service.trace = *k.Trace
+			r.noteAll(k.Trace.Notes)
+		}
+	}
+	r.ledger.offs[r.asks(t.Cell)].remember(t.Error)
+	r.progress.generated()
+	return true, nil
 }
 
 func untold(asked []matrix.Asked) (untold, unpaid int) {

@@ -13,7 +13,18 @@ import (
 // leaves no room: what was answered before it is kept.
 func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	j, settings := &q.judgement, r.experiment.Judge
-	if reason := r.ledger.offs[r.experiment.Backends.Judge].reason(); reason != "" {
+	off := r.ledger.offs[r.experiment.Backends.Judge]
+	if known, notMade, err := r.recall(j.CallKey, !r.judgeInfo.Local); err != nil || known != nil || notMade != "" {
+		if known != nil {
+			known.Judgement.Prompt, known.Judgement.FromJournal = j.Prompt, true
+			*j = *known.Judgement
+			off.remember(j.Error)
+		} else if err == nil {
+			j.Status, j.Reason = matrix.StatusNotRun, notMade
+		}
+		return err
+	}
+	if reason := off.reason(); reason != "" {
 		j.Status, j.Reason = matrix.StatusNotRun, reason
 		return nil
 	}
@@ -25,10 +36,10 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	}
 	j.At = r.stamp()
 	response, failure := r.judge.Generate(callCtx, req)
-	if ctx.Err() != nil {
+	if gaveUp(ctx, failure) {
 		return ctx.Err()
 	}
-	if over := r.ledger.overBudget(failure); over != nil && journal.tries == 0 {
+	if over := r.ledger.overBudget(failure); over != nil && !journal.now {
 		j.Status, j.Reason = matrix.StatusNotRun, over.Error()
 		return nil
 	}
@@ -37,7 +48,7 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	} else {
 		recordJudgement(j, response, q.about)
 		r.compareQuestions(callCtx, j)
-		if ctx.Err() != nil {
+		if j.Error != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
@@ -45,7 +56,9 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	if len(journal.asked) != 1 || journal.asked[0].Untold+journal.asked[0].Unpaid > 0 {
 		j.Asked = journal.asked
 	}
-	return journal.end(results.Outcome{Status: j.Status, Error: j.Error, Response: []byte(response.Text), FinishReason: j.FinishReason, LatencyMS: j.LatencyMS})
+	kept := *j
+	kept.Prompt = nil // the call key stands for it
+	return journal.end(results.Outcome{Status: j.Status, Error: j.Error, Response: []byte(response.Text), FinishReason: j.FinishReason, LatencyMS: j.LatencyMS}, recorded{Judgement: &kept})
 }
 
 // recordJudgement copies a response into the judgement and reads it.

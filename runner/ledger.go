@@ -128,15 +128,40 @@ func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.
 	switch {
 	case !ofCase:
 		return nil
-	case !a.Done && (b.tries == 0 || a.Number > 1):
-		b.tries++
-		return b.run.recorder.Intent(results.Intent{CallKey: b.key, Call: b.call, Attempt: b.tries, Durable: b.durable})
+	case !a.Done:
+		if err := b.parent.Err(); err != nil {
+			return err
+		}
+		if b.now && a.Number == 1 {
+			break // a further step of the same call
+		}
+		b.tries, b.now = b.tries+1, true
+		intent := results.Intent{CallKey: b.key, Call: b.call, Attempt: b.tries, Durable: b.durable, Spent: results.Spent(a.Spent)}
+		if err := b.run.recorder.Intent(intent); err != nil {
+			return err
+		}
 	case a.Done && a.Again:
+		b.fly(false)
+		spent := b.spent
+		spent.Add(results.Spent(a.Spent))
+		b.spent = results.Spent{}
 		return b.run.recorder.Outcome(results.Outcome{
-			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: callError(a.Err), LatencyMS: a.Took.Milliseconds(), Durable: b.durable,
+			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: callError(a.Err), LatencyMS: a.Took.Milliseconds(), Durable: b.durable, Spent: spent,
 		})
+	default:
+		b.fly(false)
+		b.spent.Add(results.Spent(a.Spent))
+		return nil
 	}
+	b.fly(b.durable)
 	return nil
+}
+
+// spentBefore counts what earlier work of the same execution took of the budget.
+func (g *ledger) spentBefore(s results.Spent) {
+	if g.budget != nil {
+		g.budget.Settle(adapters.Amount{}, adapters.Amount(s))
+	}
 }
 
 func askedBy(role string, a adapters.Attempt) matrix.Asked {

@@ -106,6 +106,15 @@ func (o *once[V]) land(keys []onceKey, mine []int, made []V, err error) {
 	}
 }
 
+// put keeps an answer that is known from elsewhere.
+func (o *once[V]) put(key onceKey, v V) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, ok := o.kept[key]; !ok {
+		o.keep(key, v)
+	}
+}
+
 func (o *once[V]) keep(key onceKey, v V) {
 	o.kept[key] = v
 	o.order = append(o.order, key)

@@ -77,8 +77,12 @@ func (r *caseRun) askFirst(ctx context.Context) error {
 	}
 	if known := r.before.trial(t.CallKey); known != nil {
 		t = *known
-	} else if err := r.serve(ctx, &t); err != nil {
+	} else if done, err := r.answeredBefore(&t, true); err != nil {
 		return err
+	} else if !done {
+		if err := r.serve(ctx, &t); err != nil {
+			return err
+		}
 	}
 	if r.service.first = &t; !t.Unseen(matrix.PackedUnobserved) && r.service.packed == nil && t.Status != matrix.StatusError {
 		r.service.packed = t.Packed
@@ -202,7 +206,7 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	t.At, t.RequestID = r.stamp(), req.RequestID
 	trace, failure := r.pipeline.Ask(callCtx, req)
 	nameByText(&trace)
-	if ctx.Err() != nil {
+	if gaveUp(ctx, failure) {
 		return ctx.Err()
 	}
 	if err := r.ledger.overBudget(failure); err != nil {
@@ -225,7 +229,11 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 		r.service.trace = trace
 	}
 	r.progress.generated()
-	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(trace.Answer), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS})
+	shown := recorded{Trial: answerOf(t)}
+	if t.Cell == matrix.CellA && t.Rep == 1 {
+		shown.Trace = &trace
+	}
+	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(trace.Answer), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS}, shown)
 }
 
 // strayed returns an error where the trace shows that the service, which says that it answers from exactly the context that it is given,

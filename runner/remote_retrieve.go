@@ -75,13 +75,25 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 		*out = *known
 		return true, nil
 	}
+	known, notMade, err := r.recall(out.CallKey, true)
+	switch {
+	case err != nil:
+		return false, err
+	case known != nil:
+		*out, r.service.packed = *known.Retrieval, known.Packed
+		out.FromJournal = true
+		return known.Told, nil
+	case notMade != "":
+		out.Status, out.Reason = matrix.StatusNotRun, notMade
+		return false, nil
+	}
 	callCtx, journal := r.begin(ctx, call, out.CallKey, true)
 	req := r.serviceRequest(out.CallKey, nil, nil)
 	req.Answer = false
 	out.At = r.stamp()
 	trace, failure := r.pipeline.Ask(callCtx, req)
 	nameByText(&trace)
-	if ctx.Err() != nil {
+	if gaveUp(ctx, failure) {
 		return false, ctx.Err()
 	}
 	if err := r.ledger.overBudget(failure); err != nil {
@@ -103,7 +115,8 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 	for i := range out.Asked {
 		out.Asked[i].Untold = 0 // a retrieval buys no tokens of the generator
 	}
-	return told, journal.end(results.Outcome{Status: out.Status, Error: out.Error, LatencyMS: out.LatencyMS})
+	shown := recorded{Retrieval: out, Told: told, Packed: r.service.packed}
+	return told, journal.end(results.Outcome{Status: out.Status, Error: out.Error, LatencyMS: out.LatencyMS}, shown)
 }
 
 // readRetrieval records a ranking that the service told: that of its search, or of the first boundary behind it that it tells.

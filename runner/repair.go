@@ -119,12 +119,24 @@ func (r *caseRun) rerankRepaired(ctx context.Context, out, from *matrix.Retrieva
 		out.Reranked = r.goldAhead(from.Reranked)
 		return nil
 	}
+	known, notMade, err := r.recall(out.CallKey, !r.rerankerInfo.Local)
+	switch {
+	case err != nil:
+		return err
+	case known != nil:
+		*out = *known.Retrieval
+		out.FromJournal = true
+		return nil
+	case notMade != "":
+		out.Status, out.Reason = matrix.StatusNotRun, notMade
+		return nil
+	}
 	callCtx, journal := r.begin(ctx, call, out.CallKey, !r.rerankerInfo.Local)
 	if err := r.rerank(callCtx, out); err != nil {
 		return err
 	}
 	out.Asked = matrix.AddAsked(out.Asked, journal.asked...)
-	return journal.end(results.Outcome{Status: out.Status, Error: out.Error})
+	return journal.end(results.Outcome{Status: out.Status, Error: out.Error}, recorded{Retrieval: out})
 }
 
 func idsOf(hits []matrix.Hit) []string {

@@ -107,6 +107,17 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 		}
 		return out, err
 	}
+	known, notMade, err := r.recall(out.CallKey, !r.retrievesLocally(s))
+	switch {
+	case err != nil:
+		return out, err
+	case known != nil:
+		known.Retrieval.FromJournal = true
+		return *known.Retrieval, nil
+	case notMade != "":
+		out.Status, out.Reason = matrix.StatusNotRun, notMade
+		return out, nil
+	}
 	return r.retrieveOnce(ctx, s, call, out)
 }
 
@@ -116,7 +127,7 @@ func (r *caseRun) retrieveNow(ctx context.Context, s search, call matrix.Call, o
 	out.At = r.stamp()
 	started := time.Now()
 	failure := r.searchFor(callCtx, s, &out)
-	if ctx.Err() != nil {
+	if gaveUp(ctx, failure) {
 		return out, ctx.Err()
 	}
 	if err := r.ledger.overBudget(failure); err != nil {
@@ -135,7 +146,7 @@ func (r *caseRun) retrieveNow(ctx context.Context, s search, call matrix.Call, o
 	if one := []matrix.Asked{{Role: matrix.RoleStore, Calls: 1}}; !slices.Equal(journal.asked, one) {
 		out.Asked = journal.asked
 	}
-	return out, journal.end(results.Outcome{Status: out.Status, Error: out.Error, LatencyMS: out.LatencyMS})
+	return out, journal.end(results.Outcome{Status: out.Status, Error: out.Error, LatencyMS: out.LatencyMS}, recorded{Retrieval: &out})
 }
 
 // retrievesLocally reports whether a retrieval leaves this process for nobody.
@@ -262,7 +273,7 @@ func (r *caseRun) rerank(ctx context.Context, out *matrix.Retrieval) error {
 		return nil
 	}
 	response, err := r.reranker.Rerank(ctx, adapters.RerankRequest{Query: out.Query, Documents: texts(passed)})
-	if ctx.Err() != nil {
+	if gaveUp(ctx, err) {
 		return ctx.Err()
 	}
 	if over := r.ledger.overBudget(err); over != nil {

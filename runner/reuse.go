@@ -60,6 +60,7 @@ func (s *session) embed(ctx context.Context, req adapters.EmbedRequest) (out []e
 	for i, text := range req.Texts {
 		keys[i] = keyOf(req.Model, string(req.Purpose), prefix, text)
 	}
+	b, ofCase := ctx.Value(begunKey{}).(*begun)
 	out, known, err := s.reuse.embeddings.get(ctx, keys, func(places []int) ([]embedded, error) {
 		some := req
 		some.Texts = make([]string, len(places))
@@ -75,6 +76,9 @@ func (s *session) embed(ctx context.Context, req adapters.EmbedRequest) (out []e
 			made[i] = embedded{vector: response.Vectors[i], model: response.ModelReported}
 			if read, ok := response.Truncated[i]; ok {
 				made[i].truncated = &read
+			}
+			if ofCase {
+				b.vectors = append(b.vectors, embeddedText{keys[places[i]], made[i].vector, made[i].model, made[i].truncated})
 			}
 		}
 		return made, nil

@@ -35,7 +35,18 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 		r.obs.Rewriting = r.before.Rewriting
 		return nil
 	}
-	if reason := r.ledger.offs[r.experiment.Backends.Generator].reason(); reason != "" {
+	off := r.ledger.offs[r.experiment.Backends.Generator]
+	if known, notMade, err := r.recall(out.CallKey, !r.generatorInfo.Local); err != nil || known != nil || notMade != "" {
+		if known != nil {
+			known.Rewriting.Prompt, known.Rewriting.FromJournal = out.Prompt, true
+			*out = *known.Rewriting
+			off.remember(out.Error)
+		} else if err == nil {
+			out.Status, out.Reason = matrix.StatusNotRun, notMade
+		}
+		return err
+	}
+	if reason := off.reason(); reason != "" {
 		out.Status, out.Reason = matrix.StatusNotRun, reason
 		return nil
 	}
@@ -47,7 +58,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 	}
 	out.At = r.stamp()
 	response, failure := r.generator.Generate(callCtx, req)
-	if ctx.Err() != nil {
+	if gaveUp(ctx, failure) {
 		return ctx.Err()
 	}
 	if err := r.ledger.overBudget(failure); err != nil {
@@ -62,7 +73,9 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 	if len(journal.asked) != 1 || journal.asked[0].Untold+journal.asked[0].Unpaid > 0 {
 		out.Asked = journal.asked
 	}
-	return journal.end(results.Outcome{Status: out.Status, Error: out.Error, Response: []byte(response.Text), FinishReason: out.FinishReason, LatencyMS: out.LatencyMS})
+	kept := *out
+	kept.Prompt = nil // the call key stands for it
+	return journal.end(results.Outcome{Status: out.Status, Error: out.Error, Response: []byte(response.Text), FinishReason: out.FinishReason, LatencyMS: out.LatencyMS}, recorded{Rewriting: &kept})
 }
 
 // recordRewriting copies a response into the rewriting and reads the queries out of it.

@@ -31,6 +31,10 @@ type Options struct {
 	// of the cases that were judged.
 	ExitCode func(error) int
 
+	Invocation *results.Invocation // what the command line said, for another process that goes on; nil: none can
+	Fresh      bool                // no call of an execution that was not finished is used
+	Resume     Resuming            // the execution to go on with; zero: a new one
+
 	drawn draw // the sample of the store that [Floor] asks for
 }
 
@@ -57,6 +61,9 @@ type session struct {
 
 	notes *notes
 	drawn draw
+
+	running  context.Context // of the whole run; nil: that of each call
+	resuming Resuming
 }
 
 // notes are warnings about the run as a whole.
@@ -69,35 +76,71 @@ type notes struct {
 // the order of the experiment, also when an error ends the run.
 func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summary, err error) {
 	started := time.Now()
+	var execution *results.Execution
+	var invocation *results.Invocation
+	var spent results.Spent
+	if o.Resume.Execution != "" { // before anybody is asked for anything
+		if execution, invocation, spent, err = resume(l, &o); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, execution.Close()) }()
+	}
 	s, err := start(ctx, l, o, false)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	execution, err := results.NewExecution(o.Out, l.Experiment.Name, s.now())
+	s.running, s.resuming = ctx, o.Resume
+	s.ledger.spentBefore(spent)
+	pins, _, err := s.begunPins()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, execution.Close()) }()
-	if err := begin(execution, l); err != nil {
-		return nil, err
+	if execution != nil {
+		differs, err := invocation.Pins.Difference(&pins)
+		if err != nil {
+			return nil, err
+		}
+		if len(differs) > 0 {
+			return nil, &ChangedError{execution.ID(), differs}
+		}
+		if err := enter(execution, l, true); err != nil {
+			return nil, err
+		}
+	} else {
+		if execution, err = begin(l, &o, s, pins); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, execution.Close()) }()
 	}
 	summary := results.NewSummary(execution.ID(), s.experiment)
 	summary.Setup.Local, summary.Setup.JudgeLocal = s.generatorInfo.Local && s.pipeline == nil, s.judgeInfo.Local
 	summary.Bundles, summary.Planned = execution.Dir(), len(l.Cases)
 	cases := make([]*results.CaseSummary, len(l.Cases))
+	left, err := s.known(execution, l.Cases, cases)
+	if err != nil {
+		return nil, err
+	}
 	var runErr error
-	batchSize := s.batch(len(l.Cases))
-	for first := 0; first < len(l.Cases) && runErr == nil; first += batchSize {
-		batch := l.Cases[first:min(first+batchSize, len(l.Cases))]
-		runErr = s.runBatch(ctx, execution, batch, first == 0, o.Drain, cases[first:])
+	batchSize := s.batch(len(left))
+	for first := 0; first < len(left) && runErr == nil; first += batchSize {
+		places := left[first:min(first+batchSize, len(left))]
+		batch, made := make([]experiments.LoadedCase, len(places)), make([]*results.CaseSummary, len(places))
+		for i, place := range places {
+			batch[i] = l.Cases[place]
+		}
+		runErr = s.runBatch(ctx, execution, batch, places[0] == 0, o.Drain, made)
+		for i, place := range places {
+			cases[place] = made[i]
+		}
 	}
 	for _, c := range cases {
 		if c != nil {
 			summary.Cases = append(summary.Cases, *c)
 		}
 	}
-	summary.Warnings = slices.Concat(s.ledger.offs.warnings(s.experiment), s.reuse.models.warnings(), s.notes.list, s.reuse.ids.warnings())
+	summary.Taken = execution.Taken()
+	summary.Warnings = slices.Concat(execution.Says(), s.ledger.offs.warnings(s.experiment), s.reuse.models.warnings(), s.notes.list, s.reuse.ids.warnings())
 	summary.Share(s.experiment, s.ledger.shared, s.ledger.unfinished())
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
@@ -107,8 +150,32 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	return &summary, errors.Join(runErr, execution.Finish(summary))
 }
 
-// begin enters the execution in the ledger.
-func begin(execution *results.Execution, l *experiments.Loaded) error {
+// begin makes a new execution, keeps what it was begun with, and enters it in the ledger.
+func begin(l *experiments.Loaded, o *Options, s *session, pins results.Pins) (*results.Execution, error) {
+	e, err := results.NewExecution(o.Out, l.Experiment.Name, s.now())
+	if err != nil {
+		return nil, err
+	}
+	if o.Fresh {
+		e.Fresh()
+	}
+	if o.Invocation != nil {
+		invocation, err := invoked(*o.Invocation, l, pins)
+		if err == nil {
+			err = e.Keep(invocation)
+		}
+		if err != nil {
+			return nil, errors.Join(err, e.Close())
+		}
+	}
+	if err := enter(e, l, false); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// enter enters the execution in the ledger.
+func enter(execution *results.Execution, l *experiments.Loaded, resumed bool) error {
 	ids, digests := make([]string, len(l.Cases)), make([]string, len(l.Cases))
 	for i := range l.Cases {
 		c := &l.Cases[i].Case
@@ -118,7 +185,7 @@ func begin(execution *results.Execution, l *experiments.Loaded) error {
 		}
 		ids[i], digests[i] = c.ID, digest
 	}
-	return execution.Begin(&l.Experiment, ids, digests, false)
+	return execution.Begin(&l.Experiment, ids, digests, resumed)
 }
 
 // whyStopped says in one word what ended a run early, "" where nothing did.
@@ -322,11 +389,7 @@ type observed struct {
 // observeCase makes all calls of one case. With hold, A's request is made twice to hold the generator to its word.
 func (s *session) observeCase(ctx context.Context, execution *results.Execution, lc *experiments.LoadedCase, plan *matrix.Plan, hold bool) (_ *observed, err error) {
 	c := &lc.Case
-	pins, err := s.pins()
-	if err != nil {
-		return nil, err
-	}
-	pinsDigest, err := matrix.Digest(pins)
+	_, pinsDigest, err := s.begunPins()
 	if err != nil {
 		return nil, err
 	}
@@ -377,7 +440,7 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 	}
 	path, err := o.writer.Seal(results.Bundle{
 		Case: *c, CaseSource: o.lc.Source, Experiment: *s.experiment, Pins: pins, Plan: *o.plan,
-		Observations: *o.observations, Features: *o.features, Evaluation: evaluation,
+		Observations: *o.observations, Features: *o.features, Evaluation: evaluation, Status: statusOf(o.observations),
 	})
 	if err != nil {
 		return nil, err

@@ -116,6 +116,8 @@ type discard struct{}
 
 func (discard) Intent(results.Intent) error   { return nil }
 func (discard) Outcome(results.Outcome) error { return nil }
+func (discard) Past(string) *results.Past     { return nil }
+func (discard) Reuse(*results.Past) error     { return nil }
 
 // onceStore makes each search once.
 type onceStore struct {
