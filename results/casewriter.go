@@ -183,7 +183,7 @@ func (w *CaseWriter) Abort() error {
 	keep := w.isDurable()
 	var err error
 	if keep {
-		err = w.record(Record{Type: RecordClose, At: w.stamp(), Text: StatusAborted}, true)
+		err = w.record(Record{Type: RecordNote, At: w.stamp(), Text: "the work was given up"}, true)
 	}
 	return w.fail(errors.Join(err, w.clear(keep)))
 }

@@ -114,6 +114,15 @@ func readWork(root *os.Root, dir string) (*Work, error) {
 	}
 	w.Torn = w.journal.Torn + torn
 	w.lengths = [2]int64{int64(len(data[0]) - w.journal.Torn), int64(len(data[1]) - torn)}
+	if n := len(w.journal.Records); n > 0 && w.journal.Records[n-1].Type == RecordClose {
+		// It was killed before its bundle had its name: the work has not ended.
+		start := bytes.LastIndexByte(data[0][:w.lengths[0]-1], '\n') + 1
+		last, err := decodeLink(data[0][start : w.lengths[0]-1])
+		if err != nil {
+			return nil, err
+		}
+		w.journal.Records, w.journal.Head, w.lengths[0] = w.journal.Records[:n-1], last.Prev, int64(start)
+	}
 	blob := func(ref string) []byte {
 		e, ok := extents[ref]
 		if !ok {

@@ -202,7 +202,7 @@ func TestAbortKeepsPaidWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := j.Records[len(j.Records)-1]; last.Type != RecordClose || last.Text != StatusAborted || len(j.Records) != 4 {
+	if last := j.Records[len(j.Records)-1]; last.Type != RecordNote || last.Text != "the work was given up" || len(j.Records) != 4 {
 		t.Errorf("records %+v", j.Records)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
@@ -104,7 +105,7 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, context.Canceled), errors.Is(err, runner.ErrDrained):
 		return exitInterrupted
-	case errors.Is(err, runner.ErrBudget):
+	case errors.Is(err, runner.ErrBudget), errors.Is(err, results.ErrInDoubt):
 		return exitHeld
 	case errors.As(err, &backend) && backend.Kind == adapters.KindInvalid:
 		return exitUsage // a setting that only the opened backend could refuse

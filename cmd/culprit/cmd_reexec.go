@@ -71,7 +71,7 @@ func (a *app) reexec(ctx context.Context, o reexecOptions) error {
 		progress.above(func() { a.warnf("interrupted: finishing the case; interrupt again to cancel it") })
 	})
 	defer stop()
-	options.Out, options.Drain, options.Progress = o.results, drain, progress.runner()
+	options.Out, options.Drain, options.Progress, options.Fresh = o.results, drain, progress.runner(), true
 	summary, err := runner.Run(ctx, loaded, options)
 	progress.clear()
 	switch {

@@ -23,6 +23,7 @@ type runOptions struct {
 	loading
 	results string
 	all     bool
+	fresh   bool
 }
 
 const allUsage = "list every case, however many pass, and every text in full"
@@ -57,16 +58,28 @@ terminal; --all shows it whole, and culprit explain tells the rest.`,
 	a.caseFlag(c, &o.loading)
 	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` for the results")
 	c.Flags().BoolVar(&o.all, "all", false, allUsage)
+	c.Flags().BoolVar(&o.fresh, "fresh", false, "make every call, also those that a run which was not finished has answers to")
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.execution/v1) instead of the table")
 	return c
 }
 
 func (a *app) run(ctx context.Context, o runOptions) error {
+	return a.execute(ctx, o, runner.Resuming{})
+}
+
+// execute runs an experiment, or goes on with a run of it.
+func (a *app) execute(ctx context.Context, o runOptions, resuming runner.Resuming) error {
 	loaded, options, err := a.prepare(o.loading) //nolint:contextcheck // local files are read without one
 	if err != nil {
 		return err
 	}
-	a.warnUnfinished(o.results)
+	if resuming.Execution == "" {
+		a.warnUnfinished(o.results)
+	}
+	options.Fresh, options.Resume = o.fresh, resuming
+	if options.Invocation, err = o.invocation(); err != nil {
+		return err
+	}
 	progress := a.progress()
 	ctx, drain, stop := interrupts(ctx, func() {
 		progress.above(func() { a.warnf("interrupted: finishing the cases that are under way; interrupt again to cancel them") })
@@ -85,8 +98,9 @@ func (a *app) run(ctx context.Context, o runOptions) error {
 		if ctx.Err() != nil {
 			err = stopped{"cancelled before the first case", context.Canceled}
 		}
-		return err
+		return o.stuck(err)
 	}
+	a.warnTaken(summary)
 	for _, says := range summary.Warnings {
 		a.warnf("%s", says)
 	}
@@ -135,12 +149,9 @@ func (a *app) early(ctx context.Context, l *experiments.Loaded, s *results.Summa
 			left = append(left, id)
 		}
 	}
-	names := left
-	if len(done) == 0 {
-		names = o.cases // nothing needs to be left out of the same command
-	}
 	kept := fmt.Sprintf("%d of %s finished and kept in %s", len(s.Cases), counted(len(l.Cases), "case is", "cases are"), quote(s.Bundles))
-	if len(left) == 0 {
+	line := o.resumeLine(s.Execution)
+	if len(left) == 0 || line == "" {
 		return fmt.Errorf("%w\n%s", err, kept)
 	}
 	how := "go on with"
@@ -150,9 +161,9 @@ func (a *app) early(ctx context.Context, l *experiments.Loaded, s *results.Summa
 			how += fmt.Sprintf(", as what is left takes at most %s", counted(most, "call", "calls"))
 		}
 		how += ", and go on with"
-		o.set = slices.DeleteFunc(slices.Clone(o.set), func(set string) bool { return strings.HasPrefix(set, "limits.budget") })
+		line += " --set limits.budget=…"
 	}
-	return fmt.Errorf("%w\n%s\n%s: %s", err, kept, how, o.commandLine(names))
+	return fmt.Errorf("%w\n%s\n%s: %s", err, kept, how, line)
 }
 
 // callsOf returns the most calls that some cases take.
@@ -174,22 +185,6 @@ type stopped struct {
 
 func (s stopped) Error() string { return s.says }
 func (s stopped) Unwrap() error { return s.error }
-
-// commandLine runs some cases, or everything where naming them is no help.
-func (o *runOptions) commandLine(names []string) string {
-	words := o.words("run")
-	add := func(flag, value string) { words = append(words, flag, quote(value)) }
-	if o.results != defaultResults {
-		add("--results", o.results)
-	}
-	const most = 20
-	if len(names) <= most {
-		for _, id := range names {
-			add("--case", id)
-		}
-	}
-	return strings.Join(words, " ")
-}
 
 // warnUnfinished says once what earlier runs left in a results folder of cases that they did not finish, and by what they ended.
 func (a *app) warnUnfinished(folder string) {
@@ -217,6 +212,10 @@ func (a *app) warnUnfinished(folder string) {
 		}
 		count[end]++
 	}
+	of := ""
+	if folder != defaultResults {
+		of = " --results " + quote(folder)
+	}
 	var runs []string
 	for _, end := range slices.Sorted(maps.Keys(count)) {
 		runs = append(runs, end)
@@ -224,6 +223,6 @@ func (a *app) warnUnfinished(folder string) {
 			runs[len(runs)-1] = fmt.Sprintf("%s (%d)", end, count[end])
 		}
 	}
-	a.warnf("%s holds %s without a verdict, of runs that %s: delete it while nothing runs, or keep it to look at a journal",
-		quote(execution), counted(len(left), "case", "cases"), strings.Join(runs, ", or "))
+	a.warnf("%s holds %s without a verdict, of runs that %s: culprit resume%s goes on with them",
+		quote(execution), counted(len(left), "case", "cases"), strings.Join(runs, ", or "), of)
 }

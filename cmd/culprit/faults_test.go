@@ -199,7 +199,7 @@ func TestInterruptDrains(t *testing.T) {
 	}
 	isIn(t, "standard output", p.stdout.String(), "two")
 	isIn(t, "standard error", p.stderr.String(), "interrupt again to cancel", "2 of 3 cases are finished and kept in culprit-results/",
-		"go on with: culprit run slow.yaml --set pipeline.search.k=2 --case three")
+		"go on with: culprit resume "+only(t, filepath.Join(dir, "culprit-results")).String()+"\n")
 	keptCode(t, filepath.Join(dir, "culprit-results"), exitInterrupted)
 }
 
@@ -232,7 +232,7 @@ func TestSecondInterruptCancels(t *testing.T) {
 	}
 	keptCode(t, folder, exitInterrupted)
 	isIn(t, "standard output", p.stdout.String(), `"exit": 130`, `"id": "one"`)
-	isIn(t, "standard error", p.stderr.String(), `{"warning":{"message":"interrupted`, `{"error":{"message":"cancelled\n1 of 3 cases are finished`, `--case two --case three","exit":130}}`)
+	isIn(t, "standard error", p.stderr.String(), `{"warning":{"message":"interrupted`, `{"error":{"message":"cancelled\n1 of 3 cases are finished`, `go on with: culprit resume `+only(t, folder).String()+`","exit":130}}`)
 }
 
 // A sweep keeps nothing, so the first interrupt ends it.
@@ -268,7 +268,7 @@ func TestKilledRun(t *testing.T) {
 			t.Errorf("%q: exit code %d: %s", args, code, next.stderr.String())
 		}
 		isIn(t, args[0], next.stdout.String(), "one")
-		isIn(t, args[0], next.stderr.String(), "warning: culprit-results/.work/", " holds 1 case without a verdict, of runs that were killed: delete it")
+		isIn(t, args[0], next.stderr.String(), "warning: culprit-results/.work/", " holds 1 case without a verdict, of runs that were killed: culprit resume goes on with them")
 	}
 }
 
@@ -304,7 +304,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("the case is named %d times: %s", n, p.stderr.String())
 	}
 	isIn(t, "standard error", p.stderr.String(), "full/results/", "no space left on device",
-		fmt.Sprintf("%d of 8 cases are finished and kept in full/results/", len(cases)), "go on with: culprit run "+example+" --results full/results --case ")
+		fmt.Sprintf("%d of 8 cases are finished and kept in full/results/", len(cases)), "go on with: culprit resume "+only(t, filepath.Join(full, "results")).String()+" --results full/results\n")
 }
 
 // Folders that cannot be written are named; as root, permissions do not say so, a file in the way does.

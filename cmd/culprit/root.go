@@ -43,7 +43,7 @@ that broke, with the evidence, and leaves one bundle per case.`,
 		&cobra.Group{ID: groupStudy, Title: "Study:"}, &cobra.Group{ID: groupSelf, Title: "Culprit itself:"},
 	)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.tapCommand(), a.explainCommand(),
+	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.resumeCommand(), a.tapCommand(), a.explainCommand(),
 		a.reportCommand(), a.verifyCommand(), a.signCommand(), a.replayCommand(), a.diffCommand(), a.reexecCommand(), a.historyCommand(), a.indexCommand(), a.labelsCommand(), a.sweepCommand(), a.calibrateCommand(), a.pluginCommand(), a.schemaCommand(), a.selftestCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
 	root.SetHelpCommand(helpCommand())
 	return root
@@ -182,7 +182,8 @@ func exitCodesTopic() *cobra.Command {
   1    internal error, such as a disk that is full
   2    usage, or an experiment with mistakes: nothing was run
   3    finished, blocked: a case with risk: blocking fails, or its fixture is invalid
-  4    finished, held: a case with risk: blocking is inconclusive, or limits.budget was used up
+  4    finished, held: a case with risk: blocking is inconclusive, limits.budget was used up, or
+       culprit resume does not know what to do about calls in doubt
   5    finished, environment: a backend could not be reached, or its errors kept a case of any
        risk from being judged
   130  interrupted: finished cases are kept

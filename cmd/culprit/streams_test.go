@@ -81,6 +81,7 @@ func commandLines(t *testing.T, folder string) map[string][]string {
 		"load --json":     {"load", travelPolicy, "--json"},
 		"run":             {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir()},
 		"run --json":      {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir(), "--json"},
+		"resume":          {"resume", "--list"},
 		"explain":         {"explain", "gym-fee", "--results", folder},
 		"explain --json":  {"explain", "gym-fee", "--results", folder, "--json"},
 		"report":          {"report", "--results", folder},
