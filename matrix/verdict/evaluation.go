@@ -148,6 +148,8 @@ type CellResult struct {
 	ByJudge    int                `json:"by_judge,omitempty"` // of Pass: by the word of a calibrated judge
 	Judged95   []string           `json:"judged95,omitempty"` // then: with what the error of the judge adds
 	Refused    int                `json:"refused"`
+	Distinct   int                `json:"distinct,omitempty"`  // of several scored answers of a generator that may vary: those that differ
+	Agreement  string             `json:"agreement,omitempty"` // then: the probability that two of its answers are one, as a decimal of six places
 	Expect     matrix.Expectation `json:"expect,omitempty"`
 	Held       matrix.Answer      `json:"held,omitempty"`  // the expectation: yes, no, unknown
 	Shows      string             `json:"shows,omitempty"` // what that shows of the generator: robust, fragile, sensitive or insensitive

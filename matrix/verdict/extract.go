@@ -379,7 +379,7 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	}
 	said := x.answers.read(t)
 	check := x.checker.CheckSaid(said, t.Packed)
-	out.Malformed = said.Malformed
+	out.Malformed, out.Answer = said.Malformed, answerKey(t.Answer.Value)
 	out.Claims, out.Refused, out.Empty, out.Meets = check.Claims, check.Refused, check.Empty, check.Meets
 	out.Citations, out.Fabricated = check.Citations, check.Fabricated
 	if t.Unseen(matrix.PackedUnobserved) {

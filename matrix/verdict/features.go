@@ -96,6 +96,7 @@ type TrialFeatures struct {
 	Cell       matrix.CellID `json:"cell"`
 	Rep        int           `json:"rep"`
 	Claims     []ClaimResult `json:"claims,omitempty"`
+	Answer     string        `json:"answer,omitempty"` // equal for answers that differ only in case, white space, marks at the ends, and how numbers are written
 	Refused    bool          `json:"refused"`
 	Empty      bool          `json:"empty,omitempty"` // no answer text at all
 	Meets      bool          `json:"meets"`           // what the case expects

@@ -182,14 +182,14 @@ func closedTrials(c *cellFacts) int {
 
 // sameAnswers reports whether most answers of the two cells, each taken by itself, are one text, citations being part of it.
 func sameAnswers(a, b *cellFacts) bool {
-	usual := func(c *cellFacts) (ref string) {
+	usual := func(c *cellFacts) (key string) {
 		n := map[string]int{}
-		for _, t := range c.trials {
-			if n[t.Answer.Ref]++; 5*n[t.Answer.Ref] >= 3*len(c.trials) {
-				ref = t.Answer.Ref
+		for _, f := range c.features {
+			if n[f.Answer]++; 5*n[f.Answer] >= 3*len(c.features) {
+				key = f.Answer
 			}
 		}
-		return ref
+		return key
 	}
 	first := usual(a)
 	return first != "" && first == usual(b)
