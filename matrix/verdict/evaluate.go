@@ -102,6 +102,7 @@ func walk(x *facts) *walker {
 			answered = w.ask(r)
 		}
 	}
+	w.lacking()
 	w.suspect()
 	w.decide()
 	return w
@@ -144,7 +145,7 @@ func (w *walker) judgeable() string {
 	return ""
 }
 
-func (w *walker) unstableIndex() bool { return w.indexStable() == matrix.No }
+func (x *facts) unstableIndex() bool { return x.indexStable() == matrix.No }
 
 // indexStable compares the fingerprints of the index before and after: the cheap one, and the complete one where it was taken.
 func (x *facts) indexStable() matrix.Answer {

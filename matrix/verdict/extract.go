@@ -91,6 +91,7 @@ type foldedPrompt struct {
 	folded   Folded
 	messages []string // folded
 	words    []string
+	counts   map[string]int // of its words; nil where nobody asked
 }
 
 func (x *extractor) readPrompt(messages []matrix.PromptMessage) *foldedPrompt {
@@ -196,6 +197,35 @@ func (x *extractor) gold(g *matrix.GoldFacts) GoldFeatures {
 		}
 		r.Like = want.Text != "" && alike(x.wordsOf(item.Text), distinctWords(FoldText(want.Text).String()))
 		out.Items = append(out.Items, r)
+	}
+	if slices.ContainsFunc(out.Items, func(r StoredRelation) bool { return r.Body != "" }) {
+		out.Lacks = x.lacks(want)
+	}
+	return out
+}
+
+// lacks lists the claims that the gold text states, as the case gives it, and that no item stored under any gold source does. It is nil
+// where not all of these items were read.
+func (x *extractor) lacks(want matrix.Gold) []string {
+	var stored []*prose
+	for i := range x.o.Store.Gold {
+		all := &x.o.Store.Gold[i]
+		if all.Stored > len(all.Items) {
+			return nil
+		}
+		for j := range all.Items {
+			stored = append(stored, x.checker.prose(all.Items[j].Text))
+		}
+	}
+	var out []string
+	gold := readProse(want.Text)
+	for i := range x.checker.claims {
+		states := func(text *prose) bool {
+			return slices.ContainsFunc(x.checker.claims[i].any, func(p *pattern) bool { _, found, _ := p.find(text); return found })
+		}
+		if states(gold) && !slices.ContainsFunc(stored, states) {
+			out = append(out, x.checker.claims[i].id)
+		}
 	}
 	return out
 }
@@ -356,7 +386,7 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 		if text != "" && strings.Count(prompt.text.Value, text) > strings.Count(x.base.text, text) {
 			out.Carried++
 		}
-		if mostlyIn(x.brought(p.Text), prompt.words) {
+		if mostlyIn(x.brought(p.Text), prompt.words) || x.mostlyAdded(p.Text) {
 			out.Worded++
 		}
 		if x.mentioned(prompt.text.Value, p.ID) || x.mentioned(prompt.text.Value, p.Source) {

@@ -20,6 +20,7 @@ type GoldFeatures struct {
 	Requirement int              `json:"requirement"`
 	Alternative int              `json:"alternative"`
 	Items       []StoredRelation `json:"items,omitempty"`
+	Lacks       []string         `json:"lacks,omitempty"` // claims that the case's gold text states, and no item that is stored under a gold source
 }
 
 // StoredRelation says how an item stored under a gold source relates to the gold text.
