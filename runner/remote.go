@@ -285,6 +285,8 @@ func (r *caseRun) readTrace(ctx context.Context, t *matrix.Trial, trace *adapter
 		}
 	case sent == nil:
 		t.Packed, t.Unobserved = []matrix.Packed{}, append(t.Unobserved, matrix.PackedUnobserved)
+	default: // it stays what was given; that it was packed, nobody says
+		t.Unobserved = append(t.Unobserved, matrix.PackedUnobserved)
 	}
 	if trace.Prompt == nil {
 		t.Unobserved = append(t.Unobserved, matrix.PromptUnobserved)

@@ -213,7 +213,7 @@ func (w *walker) askGold(r *Rule) {
 }
 
 func (w *walker) miss(r *Rule, f finding) {
-	m := fmt.Sprintf("%s: %s", r.Stage, f.missing)
+	m := fmt.Sprintf("%s: %s", r.Stage, w.seen(r)(f.missing))
 	if !slices.Contains(w.missing, m) {
 		w.missing = append(w.missing, m)
 	}
@@ -229,10 +229,9 @@ func (w *walker) add(r *Rule, f finding, gold string) {
 		if t := w.attribution; t != nil && t.Level == RestoresForSome && (r.Stage == StageGenerate || r.Stage == StageAbstain || r.Stage == StageSeam) {
 			grade = Inferred // how the generator does with gold alone is not established
 		}
-		seen := func(text string) string { return text }
+		seen := w.seen(r)
 		if w.promptUnseen() && (r.Stage == StageGenerate || r.Stage == StageAbstain) {
 			grade = Inferred // what the model received was not seen
-			seen = func(text string) string { return strings.ReplaceAll(text, "in the prompt", "in the context") }
 		}
 		i = len(w.defects)
 		w.fired[r] = i
@@ -241,13 +240,21 @@ func (w *walker) add(r *Rule, f finding, gold string) {
 	}
 	d := &w.defects[i]
 	for _, line := range f.evidence {
-		if !slices.Contains(d.Evidence, line) {
+		if line = w.seen(r)(line); !slices.Contains(d.Evidence, line) {
 			d.Evidence = append(d.Evidence, line)
 		}
 	}
 	if gold != "" {
 		d.Gold = append(d.Gold, gold)
 	}
+}
+
+// seen makes a rule about the answer speak of the context where the prompt was not seen.
+func (x *facts) seen(r *Rule) func(string) string {
+	if r.Stage != StageGenerate && r.Stage != StageAbstain || !x.promptUnseen() {
+		return func(text string) string { return text }
+	}
+	return strings.NewReplacer("in the prompt", "in the context", "in its prompt", "in its context", "in B's prompt", "in B's context").Replace
 }
 
 // decide sets the outcome once every rule was asked.
@@ -306,7 +313,11 @@ func (w *walker) undecided() {
 	case len(w.gold) == 0 && w.c.Expect == matrix.ExpectAnswer:
 		w.missing = append(w.missing, "evidence: the case names no required evidence, so no stage can be tested")
 	case w.allInPrompt() && !b.usable():
-		w.missing = append(w.missing, "generate: B was not scored, so the generator cannot be told from the context: "+w.cellReason(b))
+		how := "B was not scored"
+		if b != nil && b.result.Scored > 0 {
+			how = "too few calls of B were scored"
+		}
+		w.missing = append(w.missing, "generate: "+how+", so the generator cannot be told from the context: "+w.cellReason(b))
 	case w.search != nil && w.packedUnseen() && !w.productionTrial().Unseen(matrix.PromptUnobserved):
 		w.missing = append(w.missing, "assemble: the evidence left the search and is not in A's prompt, and the service does not tell what it packs: add packed to its trace")
 	case w.search != nil && w.packedUnseen():

@@ -22,6 +22,9 @@ func generateRules() []Rule {
 				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
 					return no
 				case b.fails() && x.goldJudges() && (!b.most(refused) || x.allInPrompt() && a.atTimes()):
+					if x.onlyGiven() {
+						return unknown(x.onlyGivenSays())
+					}
 					return fires(x, true)
 				case x.allInPrompt() && (b.passes() || x.standIn) && !a.most(refused) && len(x.production().Forbidden) == 0:
 					return fires(x, false) // what a leaked item does to the answer is the leak's doing
