@@ -298,6 +298,9 @@ func (w *walker) decide() {
 	default:
 		w.undecided()
 	}
+	if lost := w.lostB(); lost != "" && w.outcome == Inconclusive && a.usable() {
+		w.missing = append(w.missing, lost)
+	}
 }
 
 // undecided is reached when A fails and no rule fired: something was not observed, or the cause is not shown.
@@ -374,6 +377,9 @@ func (w *walker) environment() string {
 	a := w.cells[matrix.CellA]
 	r := a.result
 	says := fmt.Sprintf("; A: %d of %s scored", r.Scored, counted(r.Planned, "trial", "trials"))
+	if r.Scored > 0 && a.other == "" && !a.usable() {
+		says = "; " + a.lostSays()
+	}
 	failed := func(before string, e *matrix.CallError) string {
 		return before + e.Cause() + says + " (" + e.Kind + ")"
 	}
@@ -397,6 +403,21 @@ func (w *walker) environment() string {
 		return failed("the store failed: ", w.o.Store.Error)
 	}
 	return w.cellReason(a) + says
+}
+
+// lostSays says how many calls of a cell were lost, and that they are too many.
+func (c *cellFacts) lostSays() string {
+	return fmt.Sprintf("%s: %d of %s scored, and %d failed or gave no answer: more than one in %d leaves open what the others show",
+		c.result.Cell, c.result.Scored, counted(c.result.Planned, "trial", "trials"), c.lost(), perLost)
+}
+
+// lostB says what became of the calls of B that were lost, where they are too many; "" where they are not.
+func (w *walker) lostB() string {
+	b := w.cells[matrix.CellB]
+	if b == nil || b.usable() || b.other != "" || b.lost() == 0 {
+		return ""
+	}
+	return b.lostSays() + ": " + w.cellReason(b)
 }
 
 // tooLong returns the first trial of A whose prompt the model could not read, nil where there is none.

@@ -140,7 +140,7 @@ type CellResult struct {
 	NotRun   int           `json:"not_run"`
 	Reason   string        `json:"reason,omitempty"`   // why trials were not run, or not scored
 	Exact    bool          `json:"exact,omitempty"`    // the generator is deterministic: no interval
-	Decision string        `json:"decision,omitempty"` // of a cell that was scored: passes, fails or undecided
+	Decision string        `json:"decision,omitempty"` // of a cell that was scored, by itself and against no other: passes, fails or undecided
 	// One of the two is there where equal requests may get unequal answers: an interval of 95 % for a number of trials that was fixed in
 	// advance, or one that holds whenever the counting stops.
 	Wilson95   []string           `json:"wilson95,omitempty"`
