@@ -129,6 +129,7 @@ func (r *caseRun) repeat(ctx context.Context, cell matrix.PlannedCell, reps int)
 		if prompt == nil && t.Status != matrix.StatusNotRun && !r.serves(cell.Cell) {
 			prompt = r.prompt(cell.Cell, t.Packed)
 		}
+		r.classify(&t)
 		if err := r.prepare(&t, cell.Settings, prompt); err != nil {
 			return nil, err
 		}

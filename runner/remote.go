@@ -2,12 +2,12 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
@@ -144,12 +144,11 @@ func (r *caseRun) serviceCall(cell matrix.CellID, step string, rep int) matrix.C
 }
 
 // serviceRequest is a request with an id of its own, which no cache of the service has seen.
-func (r *caseRun) serviceRequest(key string, packed []matrix.Packed, seed *int64) adapters.PipelineRequest {
+func (r *caseRun) serviceRequest(packed []matrix.Packed, seed *int64) adapters.PipelineRequest {
 	g := r.experiment.Pipeline.Generate
 	temperature := g.Temperature.Float()
-	_, digest, _ := strings.Cut(key, ":")
 	req := adapters.PipelineRequest{
-		RequestID: "culprit-" + digest[:min(16, len(digest))] + "-" + strconv.FormatInt(time.Now().UnixNano(), 36),
+		RequestID: "culprit-" + strings.ToLower(rand.Text()), // and nothing of the call, whose key is made of texts
 		Query:     r.c.Question(), Principal: r.c.As, Filters: conditions(r.production().filter), K: r.experiment.Pipeline.Search.K,
 		Answer: true, Temperature: &temperature, Seed: seed, MaxTokens: g.MaxTokens, Stop: g.Stop,
 	}
@@ -198,10 +197,12 @@ func (r *caseRun) prepareService(t *matrix.Trial) error {
 // serve makes one trial by the service and records its trace. A failing call is an observation.
 func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, true)
-	req := r.serviceRequest(t.CallKey, given(t), &t.Seed)
+	req := r.serviceRequest(given(t), &t.Seed)
 	t.At, t.RequestID = r.stamp(), req.RequestID
 	trace, failure := r.pipeline.Ask(callCtx, req)
-	nameByText(&trace)
+	if failure == nil {
+		failure = r.nameByText(&trace)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -221,6 +222,7 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	} else if err := r.readTrace(callCtx, t, &trace); err != nil {
 		return err
 	}
+	r.classify(t)
 	if t.Cell == matrix.CellA && t.Rep == 1 {
 		r.service.trace = trace
 	}

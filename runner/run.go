@@ -49,7 +49,8 @@ type session struct {
 	count      counter
 	now        func() time.Time
 	progress   *Progress
-	reuse      *reuse // identical calls, over all sessions that share the backends
+	rights     []string // fields that tell who may see an item
+	reuse      *reuse   // identical calls, over all sessions that share the backends
 	flow       *flow
 
 	deterministic bool
@@ -162,6 +163,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 		cases[i] = &l.Cases[i].Case
 	}
 	s.reuse.expect(cases)
+	s.rights = rightsOf(s.experiment, cases)
 	for _, note := range b.storeInfo.Notes {
 		s.warn(note)
 	}
@@ -370,6 +372,7 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 		}
 	}()
 	c := &o.lc.Case
+	o.observations = o.observations.Restrict()
 	evaluation := verdict.EvaluateDigested("", s.experiment, c, o.plan, o.observations, o.features) // the seal makes the digest
 	pins, err := s.pinsAfter(o.observations)
 	if err != nil {
