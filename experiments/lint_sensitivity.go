@@ -5,8 +5,14 @@ import "github.com/culprit-rag/culprit/matrix"
 // lintSensitivity warns of levels that say nothing, or more than is meant.
 func (l *loader) lintSensitivity(root *node, e *matrix.Experiment) {
 	s := e.Sensitivity
-	if s == nil || root.get("sensitivity").lost(anything) {
+	if s == nil || root.lost("sensitivity", "default") || root.lost("sensitivity", "access") {
 		return
+	}
+	for _, document := range root.get("backends").get("store").get("documents").entries() {
+		if document.form == mapping {
+			l.warn(document.at, "a document that is written here stands in every bundle, and in every redacted copy: put it in a file")
+			break
+		}
 	}
 	at := func(key ...string) position { return root.place(append([]string{"sensitivity"}, key...)...) }
 	switch {

@@ -246,6 +246,28 @@ func (o *Observations) RestrictedCalls() []string {
 	return keys
 }
 
+// Sensitivity is the highest level of what was retrieved.
+func (r *Retrieval) Sensitivity() (level Level) {
+	for _, hits := range r.rankings() {
+		for i := range hits {
+			level = level.Max(hits[i].Sensitivity)
+		}
+	}
+	return level
+}
+
+// Calls are the call keys that the trials and judgements have.
+func (o *Observations) Calls() map[string]bool {
+	keys := map[string]bool{}
+	for i := range o.Trials {
+		keys[o.Trials[i].CallKey] = true
+	}
+	for i := range o.Judgements {
+		keys[o.Judgements[i].CallKey] = true
+	}
+	return keys
+}
+
 // ReplaceCalls gives calls other keys, wherever the observations name them.
 func (o *Observations) ReplaceCalls(names map[string]string) {
 	rename := func(key *string) {

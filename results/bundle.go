@@ -42,6 +42,7 @@ type Bundle struct {
 	Features     verdict.Features
 	Evaluation   verdict.Evaluation // Seal fills in the digest of the observations where it names none
 	Status       string             // StatusComplete where it is empty
+	Withheld     int                // restricted files that are not there; set by Open
 }
 
 // EnvironmentSchema is the schema of [Environment].

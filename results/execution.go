@@ -47,7 +47,7 @@ func NewExecution(out, name string, at time.Time) (*Execution, error) {
 }
 
 func newExecution(out, name string, at time.Time, h hook) (_ *Execution, err error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	if err := os.MkdirAll(out, 0o700); err != nil {
 		return nil, fmt.Errorf("results folder: %w", err)
 	}
 	e := &Execution{out: out, hook: h, now: time.Now, sync: syncAll}

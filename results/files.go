@@ -11,7 +11,8 @@ import (
 // files is where the files of a bundle are read from: the archive that was sealed, or a folder that it was unpacked into.
 type files interface {
 	read(name string, limit int64) ([]byte, error) // of at most limit bytes
-	holds(m *Manifest) error                       // an error where they cannot be those of the manifest
+	has(name string) bool
+	holds(m *Manifest) error // an error where they cannot be those of the manifest
 	close() error
 }
 
@@ -49,6 +50,11 @@ func (d folder) read(name string, limit int64) ([]byte, error) { return readFile
 
 // holds leaves other files in the folder alone: nothing reads them.
 func (d folder) holds(*Manifest) error { return nil }
+
+func (d folder) has(name string) bool {
+	_, err := d.root.Lstat(name)
+	return err == nil
+}
 
 func (d folder) close() error { return d.root.Close() }
 

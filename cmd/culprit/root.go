@@ -45,6 +45,8 @@ that broke, with the evidence, and leaves one bundle per case.`,
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.tapCommand(), a.explainCommand(),
 		a.reportCommand(), a.diffCommand(), a.reexecCommand(), a.historyCommand(), a.indexCommand(), a.labelsCommand(), a.sweepCommand(), a.calibrateCommand(), a.pluginCommand(), a.schemaCommand(), a.selftestCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
+
+	root.AddCommand(a.redactCommand())
 	root.SetHelpCommand(helpCommand())
 	return root
 }
