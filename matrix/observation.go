@@ -79,6 +79,9 @@ type CallError struct {
 	Message string `json:"message"`
 }
 
+// KindSecret is the kind of a [CallError] of an answer that repeats a secret: nothing of it was kept, and its case is not judged.
+const KindSecret = "secret_in_output"
+
 // Cause is the message without the adapter, the operation and the kind that stand before what happened.
 func (e *CallError) Cause() string {
 	before, cause, found := strings.Cut(e.Message, ": "+e.Kind+": ")

@@ -107,6 +107,9 @@ type sealedFile struct {
 }
 
 func (s *sealing) add(name, class, mediaType string, data []byte) error {
+	if err := s.w.exec.guard(fmt.Sprintf("file %q", name), data); err != nil {
+		return err
+	}
 	if int64(len(data)) > maxFile {
 		return fmt.Errorf("file %q of %d bytes is over the limit of %d", name, len(data), maxFile)
 	}
@@ -250,6 +253,9 @@ func (s *sealing) addBlobs() error {
 		})
 	}
 	for ref, text := range s.texts {
+		if err := s.w.exec.guard(fmt.Sprintf("text %q", ref), []byte(text)); err != nil {
+			return err
+		}
 		if int64(len(text)) > maxFile {
 			return fmt.Errorf("text %q of %d bytes is over the limit of %d", ref, len(text), maxFile)
 		}

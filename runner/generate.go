@@ -255,7 +255,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	t.Attempts, t.Outside = journal.tries, !r.generatorInfo.Local
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
-		off.failed(t, failure)
+		off.failed(t, failure, usageOf(&response))
 	} else {
 		record(t, response)
 	}
@@ -287,7 +287,7 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 		t.Refusal = matrix.NewText(clamp(response.Refusal, maxAnswer))
 	}
 	t.FinishReason, t.ModelReported, t.SystemFingerprint, t.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
-	t.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens, ReasoningTokens: response.ReasoningTokens}
+	t.Usage = usageOf(&response)
 	t.Notes, t.Metadata = told(response)
 	t.LatencyMS = response.WireTime.Milliseconds()
 	switch response.FinishReason {
@@ -298,6 +298,10 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 	default:
 		t.Status = matrix.StatusOK
 	}
+}
+
+func usageOf(r *adapters.GenerateResponse) matrix.Usage {
+	return matrix.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CachedInputTokens: r.CachedInputTokens, ReasoningTokens: r.ReasoningTokens}
 }
 
 // cached answers as production's cache in front of the generator would.

@@ -215,7 +215,7 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	t.Attempts, t.Outside = journal.tries, true
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
-		r.ledger.offs[r.experiment.Backends.Pipeline].failed(t, failure)
+		r.ledger.offs[r.experiment.Backends.Pipeline].failed(t, failure, matrix.Usage{})
 		if t.Unobserved = []string{matrix.PromptUnobserved}; given(t) == nil && r.service.packed == nil {
 			t.Unobserved = append(t.Unobserved, matrix.PackedUnobserved)
 		}

@@ -80,6 +80,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
+	execution.Guard(o.Secrets.Redactor().Holds)
 	if err := begin(execution, l); err != nil {
 		return nil, err
 	}

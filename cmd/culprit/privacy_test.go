@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -345,5 +347,102 @@ func TestAnswersMayBeReadable(t *testing.T) {
 	}
 	if data, err := json.Marshal(b.Observations.Retrievals); err != nil || !bytes.Contains(data, []byte(`"sensitivity":"restricted"`)) {
 		t.Errorf("%v: no hit is restricted", err)
+	}
+}
+
+// TestAttackSecretInAnswer: attack 13. A model that repeats its key fails its case, and says so; the call that was made is in the journal
+// and counted, and nothing of the answer is anywhere.
+func TestAttackSecretInAnswer(t *testing.T) {
+	t.Parallel()
+	for _, role := range []string{"generator", "service"} {
+		t.Run(role, func(t *testing.T) {
+			t.Parallel()
+			g := startGossip(t, "/"+role+"/", "")
+			backends, place := keyedDocuments+fmt.Sprintf("  generator: {adapter: openai, base_url: %s/generator/v1, model: m, api_key_env: GENERATOR}\n", g.URL), "GENERATOR"
+			if role == "service" {
+				backends, place = keyedDocuments+keyedAnswers+fmt.Sprintf("  service: {adapter: remote, url: %s/service/ask, api_key_env: SERVICE}\n", g.URL), "SERVICE"
+			}
+			s := newSecretive(t, backends, "", place)
+			stdout, stderr, code := invoke(t.Context(), s.env, "run", s.dir, "--results", s.results)
+			if code != exitEnvironment || !strings.Contains(stdout, matrix.KindSecret) {
+				t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+			}
+			unkept(t, "run", stdout+stderr, place)
+			s.kept(t)
+			g.told(t, place)
+			bundles, err := filepath.Glob(filepath.Join(s.results, "*", "*.bundle.zip"))
+			if err != nil || len(bundles) != 1 {
+				t.Fatal(err, bundles)
+			}
+			b := openBundle(t, bundles[0])
+			if b.Evaluation.Outcome != verdict.Environment || len(b.Evaluation.Defects) != 0 || !strings.HasPrefix(b.Evaluation.Missing[0], matrix.KindSecret) {
+				t.Errorf("outcome %s, defects %v, missing %q", b.Evaluation.Outcome, b.Evaluation.Defects, b.Evaluation.Missing)
+			}
+			j, err := results.ReadJournal(bundles[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			made, asked := map[string]bool{}, 0
+			for _, r := range j.Records {
+				switch {
+				case r.Type == results.RecordIntent && r.Call.Step == "generate":
+					made[r.CallKey] = true
+					asked++
+				case r.Type == results.RecordFailure && r.Error.Kind == matrix.KindSecret && r.ResponseSize == 0:
+					delete(made, r.CallKey)
+				}
+			}
+			if asked == 0 || len(made) > 0 {
+				t.Errorf("%d calls in the journal, of which %d do not say %s", asked, len(made), matrix.KindSecret)
+			}
+			for i := range b.Observations.Trials {
+				if trial := &b.Observations.Trials[i]; role == "generator" && trial.Status == matrix.StatusError && (trial.Usage.OutputTokens == nil || *trial.Usage.OutputTokens != 9) {
+					t.Errorf("%s: the tokens that were paid for are not known", trial.Cell)
+				}
+			}
+		})
+	}
+}
+
+// TestAttackModes: attack 23. What a run leaves can be read and written by its owner alone, whatever the umask lets through.
+func TestAttackModes(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("modes are another thing there")
+	}
+	dir := t.TempDir()
+	out := filepath.Join(dir, "results")
+	example, err := filepath.Abs("../../experiments/examples/travel-policy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.CommandContext(t.Context(), "sh", "-c", `umask 0; "$1" run "$2" --results "$3"; "$1" redact "$3"/*/*.bundle.zip --out "$4"`,
+		"sh", inPath(t, "culprit"), example, out, filepath.Join(dir, "redacted"))
+	c.Env = append(os.Environ(), "CULPRIT_CACHE="+filepath.Join(dir, "cache"))
+	if said, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	files := 0
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		want := fs.FileMode(0o600)
+		if e.IsDir() {
+			want = 0o700
+		} else {
+			files++
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has the mode %o, want %o", path, got, want)
+		}
+		return nil
+	})
+	if err != nil || files < 10 {
+		t.Errorf("%v: %d files", err, files)
 	}
 }
