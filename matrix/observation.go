@@ -46,6 +46,14 @@ var emptyRef = DigestBytes(nil)
 // RestrictedRef begins the reference of a text whose blob is salted.
 const RestrictedRef = "restricted:"
 
+// Same names what the text holds, where it is at hand, the same in all bundles: the reference of a restricted text is another in each.
+func (t Text) Same() string {
+	if t.Restricted && !t.Withheld() {
+		return DigestBytes([]byte(t.Value))
+	}
+	return t.Ref
+}
+
 // MarshalText writes the reference.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.Ref), nil }
 

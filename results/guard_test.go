@@ -19,7 +19,9 @@ func holdsKey(text string) bool { return strings.Contains(text, heldKey) }
 func TestNoSecretIsWritten(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(b *Bundle){
-		"a text":         func(b *Bundle) { b.Observations.Retrievals[0].Candidates[0].Text = matrix.NewText("the key is " + heldKey) },
+		"a text": func(b *Bundle) {
+			b.Observations.Retrievals[0].Candidates[0].Text = matrix.NewText("the key is " + heldKey)
+		},
 		"a name":         func(b *Bundle) { b.Observations.Trials[0].ModelReported = heldKey },
 		"the experiment": func(b *Bundle) { b.Experiment.Pipeline.Prompt.User = heldKey },
 		"the source":     func(b *Bundle) { b.CaseSource = []byte(heldKey) },

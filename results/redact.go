@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -17,8 +18,8 @@ type Redacted struct {
 }
 
 // Redact copies a bundle to <out>/<execution>/<case>.bundle.zip without its restricted files. Every file that is copied is held to its
-// sum, and manifest and SHA256SUMS are the same bytes, so that the seal and whatever signs it hold for both. A copy that is there
-// already is an error, as is the bundle itself.
+// sum, and manifest and SHA256SUMS are the same bytes, so that the seal and whatever signs it hold for both. Nothing is
+// written over: an earlier copy of the same bundle stays, and anything else in its place is an error.
 func Redact(bundle, out string) (_ Redacted, err error) {
 	done := Redacted{Bundle: bundle}
 	r, err := openReader(bundle)
@@ -32,7 +33,10 @@ func Redact(bundle, out string) (_ Redacted, err error) {
 	}
 	done.Copy = filepath.Join(dir, caseName(r.manifest.CaseID)+archiveSuffix)
 	if _, err := os.Lstat(done.Copy); err == nil {
-		return done, fmt.Errorf("copy %q: %w", done.Copy, os.ErrExist)
+		if done.Withheld, err = r.copied(done.Copy); err != nil {
+			return done, fmt.Errorf("copy %q: %w", done.Copy, err)
+		}
+		return done, nil
 	}
 	f, err := os.CreateTemp(dir, ".tmp-*") // of mode 0600
 	if err != nil {
@@ -49,6 +53,27 @@ func Redact(bundle, out string) (_ Redacted, err error) {
 		return done, fmt.Errorf("copy of bundle %q: %w", bundle, errors.Join(err, ignoreMissing(os.Remove(f.Name()))))
 	}
 	return done, nil
+}
+
+// copied returns how many files an earlier copy lacks, and an error where it is something else.
+func (r *reader) copied(path string) (withheld int, err error) {
+	other, err := openReader(path)
+	if err != nil {
+		return 0, errors.Join(os.ErrExist, err)
+	}
+	restricted := 0
+	for i := range r.manifest.Files {
+		if r.manifest.Files[i].Restricted {
+			restricted++
+		}
+	}
+	ours, err := r.files.read(manifestFile, maxManifest)
+	theirs, theirErr := other.files.read(manifestFile, maxManifest)
+	withheld = other.withheld()
+	if err = errors.Join(err, theirErr, other.close()); err == nil && (withheld != restricted || !bytes.Equal(ours, theirs)) {
+		err = os.ErrExist
+	}
+	return withheld, err
 }
 
 // copyReadable writes every file that is not restricted, and counts the others.

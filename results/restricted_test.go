@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,8 +151,19 @@ func TestRedactRefuses(t *testing.T) {
 	if err != nil || done.Withheld == 0 {
 		t.Fatal(err, done)
 	}
-	if _, err := Redact(sealed, out); err == nil {
-		t.Error("a copy that is there is written over")
+	if again, err := Redact(sealed, out); err != nil || again != done {
+		t.Errorf("%v: once more: %+v", err, again)
+	}
+	if _, err := Redact(restrictedBundle(t, ""), out); err != nil {
+		t.Errorf("a bundle of another execution: %v", err)
+	}
+	writeFileAt(t, done.Copy, []byte("another"))
+	if _, err := Redact(sealed, out); !errors.Is(err, os.ErrExist) {
+		t.Errorf("error %v, want that something is there", err)
+	}
+	removeFile(t, done.Copy)
+	if _, err := Redact(sealed, out); err != nil {
+		t.Error(err)
 	}
 	if _, err := Redact(sealed, filepath.Dir(filepath.Dir(sealed))); err == nil {
 		t.Error("the bundle itself is written over")

@@ -242,6 +242,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	req.Format = answerFormat(r.experiment.Pipeline.Answer)
 	for _, m := range t.Prompt {
 		req.Messages = append(req.Messages, adapters.Message{Role: m.Role, Text: m.Text.Value})
+		journal.privately(t.Sensitivity, append(journal.private, m.Text.Value)...)
 	}
 	t.At = r.stamp()
 	response, failure := r.generator.Generate(callCtx, req)
@@ -256,6 +257,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
 		off.failed(t, failure, usageOf(&response))
+		t.Error = journal.conceal(t.Error)
 	} else {
 		record(t, response)
 	}

@@ -198,6 +198,7 @@ func (r *caseRun) prepareService(t *matrix.Trial) error {
 func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, true)
 	req := r.serviceRequest(given(t), &t.Seed)
+	journal.privately(r.experiment.Sensitivity.Unseen(), packedTexts(t.Packed)...)
 	t.At, t.RequestID = r.stamp(), req.RequestID
 	trace, failure := r.pipeline.Ask(callCtx, req)
 	if failure == nil {
@@ -216,6 +217,7 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
 		r.ledger.offs[r.experiment.Backends.Pipeline].failed(t, failure, matrix.Usage{})
+		t.Error = journal.conceal(t.Error)
 		if t.Unobserved = []string{matrix.PromptUnobserved}; given(t) == nil && r.service.packed == nil {
 			t.Unobserved = append(t.Unobserved, matrix.PackedUnobserved)
 		}

@@ -2,7 +2,10 @@ package runner
 
 import (
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -39,4 +42,51 @@ func (r *caseRun) judgedLevel(t *matrix.Trial, kind matrix.JudgementKind) matrix
 		return t.Sensitivity.Max(t.AnswerSensitivity)
 	}
 	return t.AnswerSensitivity
+}
+
+// echoed is how many bytes of a restricted text an error may repeat: a word or two.
+const echoed = 24
+
+var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.){` + strconv.Itoa(echoed) + `,}"`)
+
+// conceal takes what a backend repeats out of the error of a call that was made of restricted texts: pieces of those, and whatever is
+// quoted at length, which may be an answer.
+func (b *begun) conceal(e *matrix.CallError) *matrix.CallError {
+	if e == nil || b.private == nil {
+		return e
+	}
+	const withheld = "[withheld]"
+	said := quotation.ReplaceAllString(e.Message, withheld)
+	for at := 0; at+echoed <= len(said); {
+		n := 0
+		for _, text := range b.private {
+			if strings.Contains(text, said[at:at+echoed]) {
+				for n = max(n, echoed); at+n < len(said) && strings.Contains(text, said[at:at+n+1]); {
+					n++
+				}
+			}
+		}
+		if n == 0 {
+			at++
+			continue
+		}
+		said = said[:at] + withheld + said[at+n:]
+		at += len(withheld)
+	}
+	return &matrix.CallError{Kind: e.Kind, Message: strings.ToValidUTF8(said, "\uFFFD")}
+}
+
+// privately keeps what the call was made of, where that is restricted.
+func (b *begun) privately(level matrix.Level, texts ...string) {
+	if level == matrix.Restricted {
+		b.private = append([]string{}, texts...)
+	}
+}
+
+func packedTexts(packed []matrix.Packed) []string {
+	texts := make([]string, len(packed))
+	for i := range packed {
+		texts[i] = packed[i].Text.Value
+	}
+	return texts
 }

@@ -67,7 +67,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	out, errs := adapters.NewWriter(answer, keys.Redactor), adapters.NewWriter(a.err.Writer, keys.Redactor)
 	a.out.Writer, a.err.Writer = out, errs
 	defer func() { _ = errs.Flush() }() // nobody is left to be told
-	root := a.root() //nolint:contextcheck // a command gets its context when it runs; local files are read without one
+	root := a.root()                    //nolint:contextcheck // a command gets its context when it runs; local files are read without one
 	a.json = asksForJSON(args)
 	root.SetArgs(args)
 	root.SetOut(a.out)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -17,10 +18,10 @@ func (a *app) redactCommand() *cobra.Command {
 		Use:     "redact <bundle>…",
 		GroupID: groupLook,
 		Short:   "Copy bundles without their restricted texts",
-		Long: `Copy bundles to another folder without the texts that the experiment's sensitivity makes restricted, and
-without what was made of them: prompts, answers and judgements. Manifest and sums stay the same bytes, so
-that seal and signatures hold for the copy, and the verdict can be made again from what is left. Nothing is
-changed in place. A case is copied as it was written.`,
+		Long: `Copy bundles to another folder without the texts that the experiment's sensitivity makes
+restricted, and without what was made of them: prompts, answers and judgements. Manifest and
+sums stay the same bytes, so that seal and signatures hold for the copy, and the verdict can be
+made again from what is left. Nothing is changed in place. A case is copied as it was written.`,
 		Example: `  culprit redact results/20261129T200000Z-k3f9qa/*.bundle.zip --out redacted
   culprit explain long-haul-cabin --results redacted`,
 		Args: cobra.ArbitraryArgs,
@@ -53,6 +54,9 @@ func (a *app) redact(bundles []string, out string) error {
 	var failed error
 	for _, bundle := range bundles {
 		done, err := results.Redact(bundle, out)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
+			err = &usageError{err}
+		}
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
