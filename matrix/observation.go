@@ -183,7 +183,7 @@ func (r *Retrieval) Kept() []Hit {
 	if r.RerankModel == "" {
 		return r.PassedOn()
 	}
-	kept := make([]Hit, 0, r.RerankTop)
+	kept := make([]Hit, 0, min(max(r.RerankTop, 0), len(r.Reranked)))
 	for _, h := range r.Reranked {
 		if len(kept) < r.RerankTop && (r.RerankFloor == nil || h.Score == nil || h.Score.Float() >= r.RerankFloor.Float()) {
 			kept = append(kept, h)

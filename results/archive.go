@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"os"
+	"slices"
 )
 
 // A bundle is a zip file in one form alone: its members are stored, not compressed, in the order of their paths, one behind the other,
@@ -118,11 +120,21 @@ func (z *archiveWriter) finish() error {
 // archive is a bundle in one file.
 type archive struct {
 	file    *os.File
+	at      io.ReaderAt // the file, or all that it holds
+	size    int64
 	entries map[string]entry
 }
 
 // openArchive reads what stands behind the members, and holds it to the one form.
 func openArchive(f *os.File, size int64) (*archive, error) {
+	a, err := newArchive(f, size)
+	if err == nil {
+		a.file = f
+	}
+	return a, err
+}
+
+func newArchive(f io.ReaderAt, size int64) (*archive, error) {
 	end := make([]byte, endSize)
 	if _, err := f.ReadAt(end, max(0, size-endSize)); err != nil || !bytes.HasPrefix(end, []byte("PK\x05\x06")) {
 		return nil, errors.New("it does not end as a zip file does: it was cut, or something follows it")
@@ -143,7 +155,7 @@ func openArchive(f *os.File, size int64) (*archive, error) {
 	if len(entries) != n || n == 0 || entries[n-1].next() != from || !bytes.Equal(directory(nil, entries), tail) {
 		return nil, errNotOurForm
 	}
-	a := &archive{file: f, entries: make(map[string]entry, n)}
+	a := &archive{at: f, size: size, entries: make(map[string]entry, n)}
 	for _, e := range entries {
 		a.entries[e.name] = e
 	}
@@ -177,23 +189,77 @@ func decodeEntries(b []byte, n int) ([]entry, error) {
 	return entries, nil
 }
 
-// read returns a member of at most limit bytes, whose header is as it stands behind the members.
-func (a *archive) read(name string, limit int64) ([]byte, error) {
+// preload reads a small archive at once, for who will read most of its members: they are many and small.
+func (a *archive) preload() error {
+	const small = 4 << 20
+	if a.size > small {
+		return nil
+	}
+	data := make([]byte, a.size)
+	_, err := a.at.ReadAt(data, 0)
+	a.at = bytes.NewReader(data)
+	return err
+}
+
+func (a *archive) close() error { return a.file.Close() }
+
+func (a *archive) names() ([]string, error) { return slices.Sorted(maps.Keys(a.entries)), nil }
+
+// member finds a member of at most limit bytes.
+func (a *archive) member(name string, limit int64) (entry, error) {
 	e, ok := a.entries[name]
 	if !ok {
-		return nil, fmt.Errorf("%q: %w", name, os.ErrNotExist)
+		return e, fmt.Errorf("%q: %w", name, os.ErrNotExist)
 	}
 	if e.size > limit {
-		return nil, fmt.Errorf("%q has %d bytes; the limit is %d", name, e.size, limit)
+		return e, fmt.Errorf("%q has %d bytes; the limit is %d", name, e.size, limit)
+	}
+	return e, nil
+}
+
+// stream is [archive.read], a chunk at a time. What was handed out before an error is void.
+func (a *archive) stream(name string, limit int64, use func([]byte)) error {
+	e, err := a.member(name, limit)
+	if err != nil {
+		return err
+	}
+	want := e.local(nil)
+	header := make([]byte, len(want))
+	if _, err := a.at.ReadAt(header, e.at); err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	crc := uint32(0)
+	err = inChunks(io.NewSectionReader(a.at, e.at+int64(len(want)), e.size), func(chunk []byte) {
+		crc = crc32.Update(crc, crc32.IEEETable, chunk)
+		use(chunk)
+	})
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	if !bytes.Equal(header, want) || crc != e.crc {
+		return errNotListed(name)
+	}
+	return nil
+}
+
+func errNotListed(name string) error {
+	return fmt.Errorf("%q is not the file that the archive lists", name)
+}
+
+// read returns a member of at most limit bytes, whose header is as it stands behind the members.
+func (a *archive) read(name string, limit int64) ([]byte, error) {
+	e, err := a.member(name, limit)
+	if err != nil {
+		return nil, err
 	}
 	data := make([]byte, e.next()-e.at)
-	if _, err := a.file.ReadAt(data, e.at); err != nil {
+	if _, err := a.at.ReadAt(data, e.at); err != nil {
 		return nil, fmt.Errorf("%q: %w", name, err)
 	}
 	header := e.local(nil)
 	content := data[len(header):]
 	if !bytes.HasPrefix(data, header) || crc32.ChecksumIEEE(content) != e.crc {
-		return nil, fmt.Errorf("%q is not the file that the archive lists", name)
+		return nil, errNotListed(name)
 	}
 	return content, nil
 }
@@ -222,5 +288,3 @@ func (a *archive) has(name string) bool {
 	_, ok := a.entries[name]
 	return ok
 }
-
-func (a *archive) close() error { return a.file.Close() }

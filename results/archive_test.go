@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"io/fs"
@@ -112,6 +113,8 @@ func TestArchiveIsAZipFile(t *testing.T) {
 	}
 }
 
+// Attacks 8 and 9: names that lead elsewhere, links, twins, bombs, sizes that lie, and archives of another kind. None is unpacked, and
+// none takes more memory than it has bytes.
 func TestOpenArchiveRefuses(t *testing.T) {
 	t.Parallel()
 	reshape := func(change func(members []member) []member) func(tb testing.TB, path string) []byte {
@@ -174,7 +177,13 @@ func TestOpenArchiveRefuses(t *testing.T) {
 		"a directory of more than there is":   {edit(func(b []byte) []byte { le.PutUint32(b[len(b)-10:], uint32(len(b))); return b }), "the limits are"},
 		"a directory that would fill memory":  {edit(func(b []byte) []byte { le.PutUint32(b[len(b)-10:], 1<<31); return b }), "the limits are"},
 		"more members than a bundle may have": {edit(func(b []byte) []byte { le.PutUint16(b[len(b)-12:], 1<<16-1); return b }), "the limits are"},
-		"fewer members than there are":        {edit(func(b []byte) []byte { le.PutUint16(b[len(b)-12:], 3); return b }), form},
+		"so many members that it takes zip64": {reshape(func(m []member) []member {
+			for i := range 1 << 16 {
+				m = append(m, stored(fmt.Sprintf("z%06d", i), ""))
+			}
+			return m
+		}), "the limits are"},
+		"fewer members than there are": {edit(func(b []byte) []byte { le.PutUint16(b[len(b)-12:], 3); return b }), form},
 		"a header that names another member": {edit(func(b []byte) []byte {
 			b[nameAt(b, evaluationFile)] = 'E'
 			return b
@@ -198,6 +207,10 @@ func TestOpenArchiveRefuses(t *testing.T) {
 			_, err := Open(path)
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("want one line with %q and the path, got %v", tc.want, err)
+			}
+			v := Verify(path, Policy{})
+			if !slices.ContainsFunc(v.Problems, func(p Problem) bool { return slices.Contains([]string{stepEntries, stepManifest, stepFiles}, p.Step) }) {
+				t.Errorf("verify finds it %s:\n%s", v.State, listed(v))
 			}
 		})
 	}

@@ -71,6 +71,17 @@ func blobPath(ref string) string {
 	return path.Join(blobFolder, hexSum[:2], hexSum)
 }
 
+// blobRef is the reference of what stands at a path of a bundle, "" where that is no place of a blob.
+func blobRef(name string) string {
+	sum := "sha256:" + path.Base(name)
+	for _, ref := range []string{sum, matrix.RestrictedRef + sum} {
+		if refPath(ref) == name {
+			return ref
+		}
+	}
+	return ""
+}
+
 // isRef reports whether s names a blob.
 func isRef(s string) bool {
 	hexSum, ok := strings.CutPrefix(s, "sha256:")

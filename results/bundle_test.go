@@ -22,6 +22,15 @@ func testBundle(tb testing.TB, id string, trials int) Bundle {
 	return b
 }
 
+// reobserve makes the evaluation of a bundle one of the observations that were put into it.
+func reobserve(tb testing.TB, b *Bundle) {
+	tb.Helper()
+	var err error
+	if b.Evaluation.ObservationDigest, err = b.Observations.Digest(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // makeBundle makes a plausible bundle of a case with that many trials.
 func makeBundle(id string, trials int) (Bundle, error) {
 	c := matrix.Case{
@@ -88,7 +97,7 @@ func makeBundle(id string, trials int) (Bundle, error) {
 			Defects:           []verdict.Defect{{Stage: verdict.StageRetrieve, Label: "below-cutoff", Rule: "R1", Grade: verdict.Shown}},
 			Cells:             []verdict.CellResult{{Cell: matrix.CellA, Planned: trials, Scored: trials}},
 			Retrieval:         verdict.RetrievalResult{Gold: []verdict.GoldRank{{Source: "c08", Rank: ptr(3)}}, Metrics: []verdict.Metric{{Name: "recall@2", Value: "0.000000"}}},
-			ObservationDigest: observed, Ruleset: "sha256:0",
+			ObservationDigest: observed, Ruleset: matrix.DigestBytes([]byte("rules")),
 		},
 	}, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // checkBundle holds a bundle to everything that FORMAT.md says: it opens, sealed and unpacked, its sums hold for sha256sum too, its
-// journal ends as the manifest says, and no file is in it that is not listed.
+// journal ends as the manifest says, its files are as the schemas say, and no file is in it that is not listed.
 func checkBundle(tb testing.TB, path string) *Bundle {
 	tb.Helper()
 	b, err := Open(path)
@@ -38,6 +38,9 @@ func checkBundle(tb testing.TB, path string) *Bundle {
 	}
 	if packed := packFolder(tb, dir); !bytes.Equal(readAll(tb, packed), readAll(tb, path)) {
 		tb.Errorf("%s is not the same bytes when it is packed again", path)
+	}
+	if err := validate(tb, dir); err != nil {
+		tb.Errorf("%s: %#v", path, err)
 	}
 	listed := []string{manifestFile, sumsFile}
 	for _, f := range b.Manifest.Files {

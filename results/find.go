@@ -40,13 +40,21 @@ func Bundles(out string, id ExecutionID) ([]string, error) {
 	if _, err := ParseExecutionID(string(id)); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(out, string(id))
-	entries, err := os.ReadDir(dir)
+	bundles, err := bundlesIn(filepath.Join(out, string(id)))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("execution %q in %q: %w", id, out, ErrNotFound)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("execution %q: %w", id, err)
+	}
+	return bundles, nil
+}
+
+// bundlesIn lists the bundles of a folder, in the order of the names of their cases.
+func bundlesIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
 	}
 	at := map[string]string{} // by the name of the case
 	for _, entry := range entries {
@@ -59,6 +67,46 @@ func Bundles(out string, id ExecutionID) ([]string, error) {
 	var bundles []string
 	for _, name := range slices.Sorted(maps.Keys(at)) {
 		bundles = append(bundles, at[name])
+	}
+	return bundles, nil
+}
+
+// FindBundles lists the bundles that a name means: a bundle itself, the bundles of a folder or of the executions in it, or, for the id
+// of an execution, its bundles in the results folder out. The error wraps [ErrNotFound] where there is none.
+func FindBundles(out, name string) ([]string, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, os.ErrNotExist) {
+		if id, noID := ParseExecutionID(name); noID == nil {
+			return Bundles(out, id)
+		}
+		return nil, fmt.Errorf("bundle %q: %w", name, ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() || strings.HasSuffix(filepath.Clean(name), folderSuffix) {
+		return []string{name}, nil
+	}
+	if _, err := os.Lstat(filepath.Join(name, manifestFile)); err == nil {
+		return []string{name}, nil
+	}
+	bundles, err := bundlesIn(name)
+	if err != nil || len(bundles) > 0 {
+		return bundles, err
+	}
+	ids, err := Executions(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		more, err := Bundles(name, id)
+		if err != nil {
+			return nil, err
+		}
+		bundles = append(bundles, more...)
+	}
+	if len(bundles) == 0 {
+		return nil, fmt.Errorf("bundles in folder %q: %w", name, ErrNotFound)
 	}
 	return bundles, nil
 }

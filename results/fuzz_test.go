@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
-// The seeds in testdata/fuzz are a journal and a manifest of a small bundle, and what attacks on them look like.
+// The seeds in testdata/fuzz are a journal, a manifest and an evaluation of a small bundle, and what attacks on them look like.
 
 // What the journal reader accepts is, byte for byte, what the writer would write for those records.
 func FuzzJournal(f *testing.F) {
@@ -44,6 +45,79 @@ func FuzzManifest(f *testing.F) {
 			if file.Path == "" || file.Path[0] == '/' || bytes.Contains([]byte(file.Path), []byte("..")) && file.Path[:2] == ".." {
 				t.Errorf("path %q", file.Path)
 			}
+		}
+	})
+}
+
+// An evaluation that is read says again what it said, and can be held against any other.
+func FuzzEvaluation(f *testing.F) {
+	sealed := read(f, unpack(f, goldens(f)["repeated"]), evaluationFile)
+	f.Add(sealed)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var e, again verdict.Evaluation
+		if decodeStrict(data, &e) != nil {
+			return
+		}
+		_ = VerdictOf(&e)
+		if _, err := changes(data, sealed); err != nil {
+			t.Errorf("it is read, and not compared: %v", err)
+		}
+		kept, err := matrix.Canonical(&e)
+		if err != nil {
+			return // a number that no bundle can hold
+		}
+		if err := decodeStrict(kept, &again); err != nil {
+			t.Fatal(err)
+		}
+		if twice, err := matrix.Canonical(&again); err != nil || !bytes.Equal(twice, kept) {
+			t.Errorf("%v, it says\n%s\nand then\n%s", err, kept, twice)
+		}
+	})
+}
+
+// Whatever was observed, or made up, is verified without an end of the program: an evaluation follows, or a problem.
+func FuzzObserved(f *testing.F) {
+	dir := unpack(f, goldens(f)["repeated"])
+	b, err := Open(dir)
+	if err != nil {
+		f.Fatal(err)
+	}
+	texts := map[string]string{}
+	err = b.Observations.Texts(func(t *matrix.Text) error { texts[t.Ref] = t.Value; return nil })
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(read(f, dir, retrievalsFile), read(f, dir, generationsFile), read(f, dir, storeFile))
+	f.Fuzz(func(t *testing.T, retrievals, generations, store []byte) {
+		made := *b
+		made.Observations = matrix.Observations{}
+		var err error
+		if made.Observations.Retrievals, err = decodeLines[matrix.Retrieval](retrievals); err != nil {
+			return
+		}
+		if made.Observations.Trials, err = decodeLines[matrix.Trial](generations); err != nil {
+			return
+		}
+		if decodeJSON(store, &made.Observations.Store, false) != nil {
+			return
+		}
+		if made.Observations.Texts(func(t *matrix.Text) error { t.Value = texts[t.Ref]; return nil }) != nil {
+			return
+		}
+		if digest, err := made.Observations.Digest(); err == nil {
+			_, _ = derive(&made, digest) // either will do
+		}
+	})
+}
+
+// An archive is intact only where it is one that was sealed.
+func FuzzVerify(f *testing.F) {
+	sealed := readAll(f, goldens(f)["rewrite"])
+	f.Add(sealed)
+	f.Add(sealed[:len(sealed)/2])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if state := verifyArchive(data); (state == StateIntact) != bytes.Equal(data, sealed) {
+			t.Errorf("it is %s", state)
 		}
 	})
 }

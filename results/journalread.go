@@ -51,5 +51,10 @@ func decodeJournal(data []byte) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, ErrJournal)
 	}
+	for i := range c.records {
+		if r := &c.records[i]; r.Type == RecordOpen && r.Schema != journalSchema {
+			return nil, otherSchema(r.Schema, journalSchema)
+		}
+	}
 	return &Journal{Records: c.records, Head: c.head, Torn: c.torn}, nil
 }

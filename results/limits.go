@@ -17,4 +17,6 @@ const (
 	maxSummary     = 256 << 20
 	maxLedger      = 256 << 20
 	maxLedgerLine  = 64 << 10
+	maxEnvelope    = 4 << 20
+	maxSignatures  = 1000
 )

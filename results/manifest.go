@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -113,12 +114,9 @@ func BuildTool() Tool {
 
 // decodeManifest reads a manifest strictly: canonical bytes, no unknown field, sane paths and sizes.
 func decodeManifest(data []byte) (*Manifest, error) {
-	if err := checkSchema(data, ManifestSchema); err != nil {
-		return nil, err
-	}
 	var m Manifest
-	if err := decodeStrict(data, &m); err != nil {
-		return nil, err
+	if err := decodeStrict(data, &m); err != nil || m.Schema != ManifestSchema {
+		return nil, cmp.Or(checkSchema(data, ManifestSchema), err) // of a newer one nothing else is to be said
 	}
 	again, err := matrix.Canonical(m)
 	if err != nil {
@@ -141,14 +139,18 @@ func checkSchema(data []byte, want string) error {
 	if head.Schema == want {
 		return nil
 	}
+	return otherSchema(head.Schema, want)
+}
+
+func otherSchema(got, want string) error {
 	kind, version, _ := strings.Cut(want, "/v")
-	major, isVersion := strings.CutPrefix(head.Schema, kind+"/v")
+	major, isVersion := strings.CutPrefix(got, kind+"/v")
 	if n, err := strconv.Atoi(major); isVersion && err == nil {
 		if ours, _ := strconv.Atoi(version); n > ours {
-			return fmt.Errorf("schema %q is newer than this version of culprit, which reads up to %q: use a newer culprit", head.Schema, want)
+			return fmt.Errorf("schema %q is newer than this version of culprit, which reads up to %q: use a newer culprit", got, want)
 		}
 	}
-	return fmt.Errorf("schema is %q and not %q", head.Schema, want)
+	return fmt.Errorf("schema is %q and not %q", got, want)
 }
 
 func decodeStrict(data []byte, into any) error {

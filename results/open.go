@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
 // Open reads a bundle. It is strict: an unknown field of the manifest, a newer schema, a path that leaves the bundle, or
@@ -57,7 +59,7 @@ type reader struct {
 
 // openReader opens a bundle and reads its manifest.
 func openReader(path string) (*reader, error) {
-	f, err := openFiles(path)
+	f, err := openAll(path)
 	if err != nil {
 		return nil, err
 	}
@@ -111,17 +113,16 @@ func (r *reader) fill(b *Bundle) (err error) {
 	if b.CaseSource, err = r.read(caseSourceFile); err != nil {
 		return err
 	}
+	if err := r.fillObserved(b); err != nil {
+		return err
+	}
 	// Derived files are read strictly: a field that this version does not know could change what they say.
 	for _, f := range []struct {
 		name   string
 		into   any
 		strict bool
 	}{
-		{caseFile, &b.Case, true},
-		{experimentFile, &b.Experiment, false},
 		{pinsFile, &b.Pins, false},
-		{planFile, &b.Plan, true},
-		{storeFile, &b.Observations.Store, false},
 		{environmentFile, &b.Environment, false},
 		{featuresFile, &b.Features, true},
 		{evaluationFile, &b.Evaluation, true},
@@ -130,7 +131,29 @@ func (r *reader) fill(b *Bundle) (err error) {
 			return err
 		}
 	}
-	if b.Case.ID != r.manifest.CaseID || b.Evaluation.Case != "" && b.Evaluation.Case != r.manifest.CaseID {
+	if of := b.Evaluation.Case; of != "" && of != b.Case.ID {
+		return fmt.Errorf("%s is of case %q, and %s of case %q", evaluationFile, of, caseFile, b.Case.ID)
+	}
+	return nil
+}
+
+// fillObserved reads what a verdict is derived from: the input, the plan that was carried out, and what was observed.
+func (r *reader) fillObserved(b *Bundle) (err error) {
+	for _, f := range []struct {
+		name   string
+		into   any
+		strict bool
+	}{
+		{caseFile, &b.Case, true},
+		{experimentFile, &b.Experiment, false},
+		{planFile, &b.Plan, true},
+		{storeFile, &b.Observations.Store, false},
+	} {
+		if err := r.decode(f.name, f.into, f.strict); err != nil {
+			return err
+		}
+	}
+	if b.Case.ID != r.manifest.CaseID {
 		return fmt.Errorf("%s is of case %q, and %s of case %q", manifestFile, r.manifest.CaseID, caseFile, b.Case.ID)
 	}
 	if _, rewritten := r.listed[rewritingFile]; rewritten {
@@ -139,14 +162,14 @@ func (r *reader) fill(b *Bundle) (err error) {
 			return err
 		}
 	}
-	if b.Observations.Retrievals, err = decodeLines[matrix.Retrieval](r, retrievalsFile); err != nil {
+	if b.Observations.Retrievals, err = readLines[matrix.Retrieval](r, retrievalsFile); err != nil {
 		return err
 	}
-	if b.Observations.Trials, err = decodeLines[matrix.Trial](r, generationsFile); err != nil {
+	if b.Observations.Trials, err = readLines[matrix.Trial](r, generationsFile); err != nil {
 		return err
 	}
 	if _, judged := r.listed[judgementsFile]; judged {
-		if b.Observations.Judgements, err = decodeLines[matrix.Judgement](r, judgementsFile); err != nil {
+		if b.Observations.Judgements, err = readLines[matrix.Judgement](r, judgementsFile); err != nil {
 			return err
 		}
 	}
@@ -158,31 +181,65 @@ func (r *reader) decode(name string, into any, strict bool) error {
 	if err != nil {
 		return err
 	}
-	if strict {
-		err = decodeStrict(data, into)
-	} else {
-		err = json.Unmarshal(data, into)
-	}
-	if err != nil {
+	if err := decodeJSON(data, into, strict); err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
 	return nil
 }
 
-func decodeLines[T any](r *reader, name string) ([]T, error) {
+// decodeJSON reads one value; strictly, an unknown field is an error. So is another schema than this version reads.
+func decodeJSON(data []byte, into any, strict bool) (err error) {
+	if strict {
+		err = decodeStrict(data, into)
+	} else {
+		err = json.Unmarshal(data, into)
+	}
+	if got, want := schemaOf(into); want != "" && (err != nil || got != want) {
+		err = cmp.Or(checkSchema(data, want), err) // a newer one may be no longer what is decoded into
+	}
+	return err
+}
+
+// schemaOf returns the schema that a part of a bundle is of, and the one that this version reads, both "" where it has none.
+func schemaOf(part any) (got, want string) {
+	switch v := part.(type) {
+	case *Pins:
+		return v.Schema, PinsSchema
+	case *matrix.Plan:
+		return v.Schema, matrix.PlanSchema
+	case *Environment:
+		return v.Schema, EnvironmentSchema
+	case *verdict.Features:
+		return v.Schema, verdict.FeaturesSchema
+	case *verdict.Evaluation:
+		return v.Schema, verdict.EvaluationSchema
+	}
+	return "", ""
+}
+
+func readLines[T any](r *reader, name string) ([]T, error) {
 	data, err := r.read(name)
 	if err != nil {
 		return nil, err
 	}
+	out, err := decodeLines[T](data)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", name, err)
+	}
+	return out, nil
+}
+
+// decodeLines reads one value a line.
+func decodeLines[T any](data []byte) ([]T, error) {
 	var out []T
 	for n := 1; len(data) > 0; n++ {
 		line, rest, whole := bytes.Cut(data, []byte{'\n'})
 		if !whole || len(line) > maxLine {
-			return nil, fmt.Errorf("%q:%d: the line is cut or too long", name, n)
+			return nil, fmt.Errorf("line %d is cut or too long", n)
 		}
 		var v T
 		if err := json.Unmarshal(line, &v); err != nil {
-			return nil, fmt.Errorf("%q:%d: %w", name, n, err)
+			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		out, data = append(out, v), rest
 	}

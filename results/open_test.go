@@ -3,7 +3,9 @@ package results
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -163,6 +165,28 @@ func remove(t *testing.T, dir, name string) {
 	t.Helper()
 	if err := os.Remove(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A reader says of a newer major that it is newer, in one line, whatever else is in it that it does not know.
+func TestNewerSchemaIsSaidInOneLine(t *testing.T) {
+	t.Parallel()
+	bundle := sealed(t)
+	for _, name := range []string{pinsFile, planFile, environmentFile, featuresFile, evaluationFile} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := unpack(t, bundle)
+			kind := strings.TrimSuffix(path.Base(name), ".json")
+			edited(t, dir, name, fmt.Sprintf(`"schema":"culprit.%s/v1"`, kind), fmt.Sprintf(`"schema":"culprit.%s/v2","unknown":{}`, kind))
+			reseal(t, dir, nil)
+			if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), `/v2" is newer than this version of culprit`) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	line := journalLine(1, noRecord, []byte(`{"t":"open","schema":"culprit.journal/v2"}`), recordSum(1, noRecord, []byte(`{"t":"open","schema":"culprit.journal/v2"}`)))
+	if _, err := decodeJournal(line); err == nil || !strings.Contains(err.Error(), "newer") || errors.Is(err, ErrJournal) {
+		t.Errorf("journal: %v", err)
 	}
 }
 

@@ -18,7 +18,7 @@ type Redacted struct {
 }
 
 // Redact copies a bundle to <out>/<execution>/<case>.bundle.zip without its restricted files. Every file that is copied is held to its
-// sum, and manifest and SHA256SUMS are the same bytes, so that the seal and whatever signs it hold for both. Nothing is
+// sum, and manifest and SHA256SUMS are the same bytes, so that the seal holds for both; its signatures are copied beside it. Nothing is
 // written over: an earlier copy of the same bundle stays, and anything else in its place is an error.
 func Redact(bundle, out string) (_ Redacted, err error) {
 	done := Redacted{Bundle: bundle}
@@ -52,7 +52,32 @@ func Redact(bundle, out string) (_ Redacted, err error) {
 	if err != nil {
 		return done, fmt.Errorf("copy of bundle %q: %w", bundle, errors.Join(err, ignoreMissing(os.Remove(f.Name()))))
 	}
+	if err := copySignatures(bundle, done.Copy); err != nil {
+		return done, fmt.Errorf("signatures of bundle %q: %w", bundle, err)
+	}
 	return done, nil
+}
+
+// copySignatures puts the signatures of a bundle, where it has any, beside its copy, of which they are as good.
+func copySignatures(bundle, copied string) error {
+	from, to := SignatureFile(bundle), SignatureFile(copied)
+	root, err := os.OpenRoot(filepath.Dir(from))
+	if err != nil {
+		return err
+	}
+	data, err := readFile(root, filepath.Base(from), maxEnvelope)
+	if err = errors.Join(err, root.Close()); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // copied returns how many files an earlier copy lacks, and an error where it is something else.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/culprit-rag/culprit/matrix"
 )
 
@@ -201,5 +203,45 @@ func writeFileAt(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A copy whose restricted files were taken out has no other problem than the whole, for this program and for the one in Python; what is
+// restricted is under the seal like anything else.
+func TestVerifyRedacted(t *testing.T) {
+	t.Parallel()
+	whole := restrictedBundle(t, "the salary is 4000 crowns")
+	done, err := Redact(whole, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := Verify(whole, Policy{}), Verify(done.Copy, Policy{})
+	if diff := cmp.Diff(before.Problems, after.Problems); diff != "" {
+		t.Errorf("(-whole +copy):\n%s", diff)
+	}
+	if before.Withheld != 0 || after.Withheld != done.Withheld || after.Withheld == 0 || after.Files != before.Files-after.Withheld {
+		t.Errorf("withheld: %d of %d files, and of the copy %d of %d", before.Withheld, before.Files, after.Withheld, after.Files)
+	}
+	for _, path := range []string{whole, done.Copy} {
+		if code, said := verifyPython(t, path); code != 0 {
+			t.Errorf("%s: %d, %s", path, code, said)
+		}
+	}
+	dir := unpack(t, whole)
+	name, err := filepath.Rel(dir, firstRestricted(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := read(t, dir, name)
+	data[len(data)-1] ^= 1
+	place(t, dir, filepath.ToSlash(name), data)
+	changed := Verify(dir, Policy{})
+	if !slices.ContainsFunc(changed.Problems, func(p Problem) bool {
+		return p.Step == stepFiles && p.File == filepath.ToSlash(name) && strings.Contains(p.Message, "it was changed")
+	}) {
+		t.Errorf("a changed restricted file: %+v", changed.Problems)
+	}
+	if code, said := verifyPython(t, packFolder(t, dir)); code != 1 {
+		t.Errorf("a changed restricted file in Python: %d, %s", code, said)
 	}
 }

@@ -22,7 +22,7 @@ func TestSealAndOpen(t *testing.T) {
 	want := testBundle(t, "long-haul", 5)
 	want.Observations.Trials[2].Answer = matrix.NewText("") // an empty answer is a text
 	want.Observations.Trials[3].Answer = matrix.NewText("not UTF-8: \xff\xfe\x00 <b>")
-	want.Evaluation.ObservationDigest = ""
+	reobserve(t, &want)
 	path, err := writeCase(e, want, false)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestDerivedFilesDependOnObservationsAlone(t *testing.T) {
 	}
 	third := testBundle(t, "same", 8)
 	third.Observations.Trials[0].Answer = matrix.NewText("another answer")
-	third.Evaluation.ObservationDigest = ""
+	reobserve(t, &third)
 	c, err := writeCase(newTestExecution(t, t.TempDir()), third, false)
 	if err != nil {
 		t.Fatal(err)

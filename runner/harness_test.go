@@ -69,6 +69,8 @@ func runWith(t *testing.T, loaded *experiments.Loaded, registry *adapters.Regist
 			t.Fatal(err)
 		}
 		judgeAgain(t, bundle)
+		verified(t, c.Bundle)
+		asPublished(t, c.Bundle)
 		bundles[c.ID] = bundle
 	}
 	return bundles
@@ -86,6 +88,18 @@ func judgeAgain(t *testing.T, b *results.Bundle) {
 	}
 	if kept, again := encoded(t, b.Evaluation), encoded(t, evaluation); kept != again {
 		t.Errorf("case %s: judged again from its bundle:\n%s\nwant:\n%s", b.Case.ID, again, kept)
+	}
+}
+
+// verified holds a bundle to its seal, and to itself.
+func verified(t *testing.T, path string) {
+	t.Helper()
+	v := results.Verify(path, results.Policy{})
+	for _, p := range v.Problems {
+		t.Errorf("%s: %s: %s", path, p.Step, p)
+	}
+	if v.State != results.StateIntact || !v.Derived || v.InDoubt > 0 {
+		t.Errorf("%s: %+v", path, v)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,18 +15,21 @@ import (
 
 func (a *app) schemaCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "schema experiment|case",
+		Use:     "schema experiment|case|" + strings.Join(results.SchemaKinds, "|"),
 		GroupID: groupSelf,
-		Short:   "Print the JSON Schema of an experiment or a case file",
-		Long: `Print the JSON Schema (2020-12) of an experiment or a case file, with the settings of every
-adapter that is built in. An editor that is given it completes and explains every key.`,
+		Short:   "Print the JSON Schema of an experiment, a case file or a bundle",
+		Long: `Print a JSON Schema (2020-12). That of an experiment or a case file has the settings of every
+adapter that is built in; an editor that is given it completes and explains every key. That of a
+bundle lists its files and the schema of each; manifest, journal (a line of it) and evaluation are
+the parts of it that others most often read.`,
 		Example: `  culprit schema experiment > experiment.schema.json
   # first line of experiment.yaml:
-  # yaml-language-server: $schema=experiment.schema.json`,
+  # yaml-language-server: $schema=experiment.schema.json
+  culprit schema evaluation`,
 		Args:      oneOf,
-		ValidArgs: []string{"experiment", "case"},
+		ValidArgs: append([]string{"experiment", "case"}, results.SchemaKinds...),
 		RunE: func(_ *cobra.Command, args []string) error {
-			schema, err := experiments.Schema(args[0], a.registry.Schemas())
+			schema, err := a.schema(args[0])
 			if err != nil {
 				return err
 			}
@@ -32,6 +37,13 @@ adapter that is built in. An editor that is given it completes and explains ever
 			return err
 		},
 	}
+}
+
+func (a *app) schema(kind string) ([]byte, error) {
+	if slices.Contains(results.SchemaKinds, kind) {
+		return results.Schema(kind)
+	}
+	return experiments.Schema(kind, a.registry.Schemas())
 }
 
 func (a *app) versionCommand() *cobra.Command {

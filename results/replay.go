@@ -1,0 +1,229 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
+
+// derived is what follows from the observations of a bundle, with the bytes that it is sealed as.
+type derived struct {
+	features   verdict.Features
+	evaluation verdict.Evaluation
+	files      []derivedFile
+}
+
+type derivedFile struct {
+	name string
+	data []byte
+}
+
+func (d *derived) add(name string, v any) error {
+	data, err := matrix.Canonical(v)
+	d.files = append(d.files, derivedFile{name, data})
+	return err
+}
+
+// derive makes features and evaluation again; digest is that of the observations. The plan is the one that was carried out, also where
+// this version would plan otherwise. Where texts are withheld, the evaluation is made of the sealed features.
+func derive(b *Bundle, digest string) (d *derived, err error) {
+	defer func() { // ranks and counts that nobody could have observed, in a bundle that was made up
+		if r := recover(); r != nil {
+			d, err = nil, fmt.Errorf("its observations cannot be: %v", r)
+		}
+	}()
+	d = &derived{features: b.Features}
+	if !withheld(&b.Observations) {
+		if d.features, err = verdict.Extract(&b.Experiment, &b.Case, &b.Observations); err != nil {
+			return nil, err
+		}
+	}
+	d.evaluation = verdict.EvaluateDigested(digest, &b.Experiment, &b.Case, &b.Plan, &b.Observations, &d.features)
+	return d, errors.Join(d.add(featuresFile, &d.features), d.add(evaluationFile, &d.evaluation))
+}
+
+// withheld reports whether a text was taken out.
+func withheld(o *matrix.Observations) bool {
+	found := errors.New("withheld")
+	return o.Texts(func(t *matrix.Text) error {
+		if t.Withheld() {
+			return found
+		}
+		return nil
+	}) != nil
+}
+
+// derivePlan makes the plan again. Of the sealed one it takes only whether the generator was held to be deterministic, and whether it
+// was held to that.
+func derivePlan(b *Bundle) (*matrix.Plan, error) {
+	plan, err := matrix.Expand(&b.Experiment, &b.Case, b.Plan.Deterministic)
+	if err != nil {
+		return nil, err
+	}
+	if _, held := b.Plan.Cell(matrix.CellAgain); held {
+		plan.HoldToWord()
+	}
+	return plan, nil
+}
+
+// VerdictOf names a verdict in one line: its defects, or else its outcome with the qualifier.
+func VerdictOf(e *verdict.Evaluation) string {
+	var names []string
+	for _, d := range e.Defects {
+		names = append(names, d.Name())
+	}
+	switch {
+	case len(names) > 0:
+		return strings.Join(slices.Compact(names), ", ")
+	case e.Qualifier != "":
+		return fmt.Sprintf("%s/%s", e.Outcome, e.Qualifier)
+	}
+	return string(e.Outcome)
+}
+
+// Replay is what follows from the input and the observations of a bundle by this program, held against what was sealed.
+type Replay struct {
+	Path      string      `json:"path"`
+	Case      string      `json:"case"`
+	Execution ExecutionID `json:"execution"`
+	Sealed    Decided     `json:"sealed"`
+	Now       Decided     `json:"now"`
+	Same      bool        `json:"same"`              // features and evaluation are the same bytes
+	Differ    []string    `json:"differ,omitempty"`  // the files that are not
+	Changes   []Change    `json:"changes,omitempty"` // what the evaluation says otherwise
+
+	// Bundle is the bundle with what is derived now, Features and Evaluation the same as RFC 8785.
+	Bundle               *Bundle `json:"-"`
+	Features, Evaluation []byte  `json:"-"`
+}
+
+// Decided is a verdict with the rules that it was decided by.
+type Decided struct {
+	Verdict string `json:"verdict"`
+	Summary string `json:"summary"`
+	Ruleset string `json:"ruleset"`
+}
+
+// Change is one part of an evaluation that is another one now.
+type Change struct {
+	What   string `json:"what"`
+	Sealed string `json:"sealed"`
+	Now    string `json:"now"`
+}
+
+// Changed reports whether the verdict is another one now.
+func (r *Replay) Changed() bool { return r.Sealed.Verdict != r.Now.Verdict }
+
+// State says what it means for the bundle that not all is the same: it was decided by another evaluator, or it is broken.
+func (r *Replay) State() State {
+	switch {
+	case r.Same:
+		return StateIntact
+	case sameEvaluator(&r.Bundle.Manifest):
+		return StateBroken
+	}
+	return StateEvaluator
+}
+
+// sameEvaluator reports whether this very program sealed a bundle, as far as it can be known. The digest of the rules says nothing of the
+// code behind them.
+func sameEvaluator(m *Manifest) bool {
+	tool := BuildTool()
+	return m.Evaluator.Ruleset == verdict.Ruleset() && tool == m.Tool && !tool.Dirty
+}
+
+// ReplayBundle makes features and evaluation of a bundle again from what was given and observed. It reads nothing but the bundle,
+// each file once and held to the manifest, and writes nothing.
+func ReplayBundle(path string) (*Replay, error) {
+	out, err := replay(path)
+	if err != nil {
+		return nil, fmt.Errorf("bundle %q: %w", path, err)
+	}
+	return out, nil
+}
+
+func replay(path string) (_ *Replay, err error) {
+	r, err := openReader(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.close()) }()
+	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status}
+	if err := r.fillObserved(b); err != nil {
+		return nil, err
+	}
+	digest, err := b.Observations.Digest()
+	if err != nil {
+		return nil, err
+	}
+	if digest != r.manifest.Digests.Observation {
+		return nil, fmt.Errorf("the digest of its observations is not the one in %s", manifestFile)
+	}
+	if withheld(&b.Observations) {
+		if err := r.decode(featuresFile, &b.Features, true); err != nil {
+			return nil, err
+		}
+	}
+	again, err := derive(b, digest)
+	if err != nil {
+		return nil, err
+	}
+	out := &Replay{Path: path, Case: b.Case.ID, Execution: r.manifest.ExecID, Bundle: b, Same: true}
+	out.Features, out.Evaluation = again.files[0].data, again.files[1].data
+	sealed := &again.evaluation
+	for _, f := range again.files {
+		data, err := r.read(f.name)
+		if err != nil {
+			return nil, err
+		}
+		if bytes.Equal(data, f.data) {
+			continue
+		}
+		out.Same, out.Differ = false, append(out.Differ, f.name)
+		if f.name == evaluationFile {
+			sealed = &verdict.Evaluation{}
+			if err := decodeJSON(data, sealed, false); err != nil {
+				return nil, fmt.Errorf("%q: %w", f.name, err)
+			}
+			if out.Changes, err = changes(data, f.data); err != nil {
+				return nil, fmt.Errorf("%q: %w", f.name, err)
+			}
+		}
+	}
+	b.Features, b.Evaluation = again.features, again.evaluation
+	out.Sealed, out.Now = decided(sealed), decided(&b.Evaluation)
+	return out, nil
+}
+
+func decided(e *verdict.Evaluation) Decided {
+	return Decided{Verdict: VerdictOf(e), Summary: e.Summary, Ruleset: e.Ruleset}
+}
+
+// changes lists the parts of two evaluations that differ, but for the rules that decided, as they stand in the files.
+func changes(sealed, now []byte) ([]Change, error) {
+	var was, is map[string]json.RawMessage
+	if err := errors.Join(json.Unmarshal(sealed, &was), json.Unmarshal(now, &is)); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, parts := range []map[string]json.RawMessage{was, is} {
+		for name := range parts {
+			names[name] = true
+		}
+	}
+	delete(names, "ruleset")
+	var out []Change
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !bytes.Equal(was[name], is[name]) {
+			out = append(out, Change{name, string(was[name]), string(is[name])})
+		}
+	}
+	return out, nil
+}

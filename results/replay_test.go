@@ -1,0 +1,52 @@
+package results
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// goldens are the bundles that must verify and replay for ever, by name.
+func goldens(tb testing.TB) map[string]string {
+	tb.Helper()
+	paths, err := filepath.Glob("testdata/golden/*" + archiveSuffix)
+	if err != nil || len(paths) < 6 {
+		tb.Fatalf("%d golden bundles, %v", len(paths), err)
+	}
+	out := map[string]string{}
+	for _, path := range paths {
+		out[strings.TrimSuffix(filepath.Base(path), archiveSuffix)] = path
+	}
+	return out
+}
+
+func BenchmarkReplay(b *testing.B) {
+	for name, path := range goldens(b) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			before := cpuTime(b)
+			trials := 0
+			for b.Loop() {
+				r, err := ReplayBundle(path)
+				if err != nil {
+					b.Fatal(err)
+				}
+				trials = len(r.Bundle.Observations.Trials)
+			}
+			b.ReportMetric(float64(trials), "trials")
+			b.ReportMetric(float64(b.N)/(cpuTime(b)-before).Seconds(), "bundles/cpu-s")
+		})
+	}
+}
+
+// cpuTime is what the process has used, which other work on the machine does not change.
+func cpuTime(tb testing.TB) time.Duration {
+	tb.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/culprit-rag/culprit/results"
+)
+
+var stateMarks = map[results.State]string{
+	results.StateIntact: markPass, results.StateBroken: markFail, results.StateMalformed: markFail,
+	results.StatePolicy: markUnknown, results.StateEvaluator: markBetween,
+}
+
+var stateNames = map[results.State]string{
+	results.StateIntact: "intact", results.StateBroken: "not intact", results.StateMalformed: "cannot be read as a bundle",
+	results.StatePolicy: "intact, and not what was asked for", results.StateEvaluator: "intact, sealed by another evaluator",
+}
+
+// Verified draws a line for each bundle, with all that is wrong with it below, and then what that proves and what it does not.
+func Verified(w io.Writer, all []*results.Verification, o Options) error {
+	p := newPage(o, runLabels)
+	widest := 0
+	for _, v := range all {
+		widest = max(widest, columns(fitID(nameOf(v.Path), maxName)))
+	}
+	for _, v := range all {
+		p.verified(v, widest)
+	}
+	p.blank()
+	p.proves(Proves(all))
+	return p.flush(w)
+}
+
+const maxProblems = 40 // of one bundle that are listed
+
+// nameOf is the name of a bundle's file, which in a folder of bundles is the case's.
+func nameOf(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".zip"), ".bundle")
+}
+
+func (p *page) verified(v *results.Verification, widest int) {
+	parts := []string{p.mark(stateMarks[v.State]) + " " + p.bold(pad(fitID(nameOf(v.Path), maxName), widest)), stateNames[v.State]}
+	if v.Verdict != "" {
+		parts = append(parts, fit(v.Verdict, maxName))
+	}
+	if v.Files > 0 {
+		parts = append(parts, counted(v.Files, "file", "files")+", "+bytesOf(v.Bytes))
+	}
+	if v.Withheld > 0 {
+		parts = append(parts, "withheld: "+counted(v.Withheld, "file", "files"))
+	}
+	if v.InDoubt > 0 {
+		parts = append(parts, counted(v.InDoubt, "call", "calls")+" in doubt")
+	}
+	for _, by := range v.SignedBy {
+		parts = append(parts, "signed by "+Safe(by.String()))
+	}
+	p.flow("", "   ", parts)
+	if len(v.Problems) > 0 {
+		p.unwrapped("in", Safe(v.Path))
+	}
+	for i, problem := range v.Problems {
+		if i == maxProblems {
+			p.labelled("", fmt.Sprintf("and %d more: --json lists them", len(v.Problems)-i))
+			break
+		}
+		label := ""
+		if i == 0 || v.Problems[i-1].Step != problem.Step {
+			label = problem.Step
+		}
+		p.labelled(label, problem.String())
+		if i+1 == len(v.Problems) || v.Problems[i+1].Step != problem.Step {
+			p.labelled("", "→ "+problem.Do)
+		}
+	}
+}
+
+// bytesOf writes a size as a person reads it.
+func bytesOf(n int64) string {
+	switch {
+	case n < 1000:
+		return counted(int(n), "byte", "bytes")
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+func (p *page) proves(proves, not []string) {
+	if len(proves) == 0 {
+		proves = []string{"nothing"}
+	}
+	p.bullets("proves", proves)
+	p.bullets("does not", not)
+}
+
+// Proves says what follows from verifications, and what does not.
+func Proves(all []*results.Verification) (proves, not []string) {
+	intact, derived, signed := 0, 0, 0
+	var signers []string
+	signedBy := map[string]int{}
+	for _, v := range all {
+		if v.State != results.StateBroken && v.State != results.StateMalformed {
+			intact++
+			if v.Derived {
+				derived++
+			}
+			if len(v.SignedBy) > 0 {
+				signed++
+			}
+			for _, by := range v.SignedBy {
+				if signedBy[by.String()]++; signedBy[by.String()] == 1 {
+					signers = append(signers, by.String())
+				}
+			}
+		}
+	}
+	of := func(n int) string {
+		if len(all) == 1 {
+			return "the bundle"
+		}
+		return fmt.Sprintf("%d of %s", n, counted(len(all), "bundle", "bundles"))
+	}
+	if intact > 0 {
+		proves = append(proves, of(intact)+": no byte was changed, added or taken away since the manifest was written, and what is inside belongs together")
+	}
+	if derived > 0 {
+		proves = append(proves, of(derived)+": the verdict follows from what was observed; made again by this program, it is the same bytes")
+	}
+	for _, by := range signers {
+		proves = append(proves, of(signedBy[by])+": signed with the key "+Safe(by))
+	}
+	if n := intact - derived; n > 0 {
+		not = append(not, of(n)+": that the verdict follows from what was observed; another evaluator made it")
+	}
+	if signed > 0 {
+		not = append(not, "when it was signed, and that nobody else has the key")
+	}
+	if signed < len(all) {
+		not = append(not, "who sealed it, and when: whoever can write the file can write a manifest for it")
+	}
+	return proves, append(not,
+		"that the store and the model said what is recorded, or would say it again",
+		"that the verdict is right, or that the case asks what matters",
+		"that there was no other execution, of which nothing is shown",
+	)
+}

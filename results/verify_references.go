@@ -1,0 +1,201 @@
+package results
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// ownFiles are the files of a bundle that are no blobs.
+var ownFiles = []string{
+	caseSourceFile, caseFile, experimentFile, pinsFile, planFile, journalFile, retrievalsFile, generationsFile, rewritingFile, judgementsFile,
+	storeFile, environmentFile, featuresFile, evaluationFile,
+}
+
+// checkReferences follows every name in the bundle to what it names, and looks for what nothing names.
+func (v *verifier) checkReferences() {
+	for _, f := range v.manifest.Files {
+		if blobRef(f.Path) == "" && !slices.Contains(ownFiles, f.Path) {
+			v.report(f.Path, 0, "no bundle has a file of this name")
+		}
+	}
+	if v.broken || v.journal == nil {
+		return // what cannot be read would be missed everywhere
+	}
+	v.checkBlobs()
+	v.checkPlanned()
+	v.checkCalls()
+}
+
+// checkBlobs holds the blobs to who names them.
+func (v *verifier) checkBlobs() {
+	by := map[string]string{} // who names a blob
+	err := v.bundle.Observations.Texts(func(t *matrix.Text) error {
+		by[t.Ref] = "the observations"
+		return nil
+	})
+	if err != nil {
+		v.report("", 0, "%v", err)
+	}
+	for i, r := range v.journal.Records {
+		for _, ref := range []string{r.Request, r.Response} {
+			if ref != "" && by[ref] == "" {
+				by[ref] = fmt.Sprintf("%s:%d", journalFile, i+1)
+			}
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(by)) {
+		if refPath(ref) == "" {
+			v.report("", 0, "%s: %q is not a reference to a blob", by[ref], ref)
+		} else if _, listed := v.has[ref]; !listed && !v.withheld[ref] {
+			v.report(refPath(ref), 0, "%s needs it, and %s does not list it", by[ref], manifestFile)
+		}
+	}
+	for _, ref := range slices.Sorted(maps.Keys(v.has)) {
+		if by[ref] == "" {
+			v.report(refPath(ref), 0, "nothing in the bundle names it")
+		}
+	}
+}
+
+// checkPlanned holds what was observed to the plan: each cell has trials, or one that says why it was not run.
+func (v *verifier) checkPlanned() {
+	p, o := &v.bundle.Plan, &v.bundle.Observations
+	searches := map[matrix.CellID]bool{}
+	for _, s := range p.Retrievals {
+		searches[s.Cell] = true
+	}
+	cells := map[matrix.CellID]*matrix.PlannedCell{}
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		cells[c.Cell], searches[c.Cell] = c, true // a cell may have a retrieval of its own
+	}
+	keys, twice := map[string]bool{}, map[[2]string]bool{} // one call of a service is both a retrieval and a trial
+	take := func(key, file string, line int) {
+		if at := [2]string{file, key}; twice[at] {
+			v.report(file, line, "call %s was observed twice", key)
+		} else {
+			keys[key], twice[at] = true, true
+		}
+	}
+	if (o.Rewriting != nil) != (p.Rewrite != nil) {
+		v.report(rewritingFile, 0, "it is there and the plan has no rewriting, or the other way round")
+	}
+	if o.Rewriting != nil {
+		take(o.Rewriting.CallKey, rewritingFile, 1)
+	}
+	for i := range o.Retrievals {
+		r := &o.Retrievals[i]
+		if !searches[r.Cell] {
+			v.report(retrievalsFile, i+1, "its cell %q is not in the plan", r.Cell)
+		}
+		take(r.CallKey, retrievalsFile, i+1)
+	}
+	if len(p.Retrievals) > 0 && !slices.ContainsFunc(o.Retrievals, func(r matrix.Retrieval) bool { return r.Cell == p.Retrievals[0].Cell }) {
+		v.report(retrievalsFile, 0, "the search %q is planned, and was neither observed nor is it %q", p.Retrievals[0].Cell, matrix.StatusNotRun)
+	}
+	type trial struct {
+		cell matrix.CellID
+		rep  int
+	}
+	trials, seen := map[trial]bool{}, map[matrix.CellID]bool{}
+	for i := range o.Trials {
+		t := &o.Trials[i]
+		switch c := cells[t.Cell]; {
+		case c == nil:
+			v.report(generationsFile, i+1, "its cell %q is not in the plan", t.Cell)
+		case trials[trial{t.Cell, t.Rep}]:
+			v.report(generationsFile, i+1, "repetition %d of cell %q was observed twice", t.Rep, t.Cell)
+		case t.Rep < 1 || t.Rep > c.Repeats:
+			v.report(generationsFile, i+1, "repetition %d of cell %q, of which %d are planned", t.Rep, t.Cell, c.Repeats)
+		}
+		if t.Retrieval != "" && !keys[t.Retrieval] {
+			v.report(generationsFile, i+1, "its retrieval %s was not observed", t.Retrieval)
+		}
+		trials[trial{t.Cell, t.Rep}], seen[t.Cell] = true, true
+		take(t.CallKey, generationsFile, i+1)
+	}
+	for i := range o.Trials {
+		if t := &o.Trials[i]; t.SameAs != "" && !keys[t.SameAs] {
+			v.report(generationsFile, i+1, "it is said to be the same as call %s, which was not observed", t.SameAs)
+		}
+	}
+	for _, c := range p.Cells {
+		if !seen[c.Cell] && c.Condition != matrix.IfDecides {
+			v.report(generationsFile, 0, "cell %q is planned, and was neither observed nor is it %q", c.Cell, matrix.StatusNotRun)
+		}
+	}
+	for i := range o.Judgements {
+		j := &o.Judgements[i]
+		if j.Rep > 0 && !trials[trial{j.Cell, j.Rep}] || !seen[j.Cell] {
+			v.report(judgementsFile, i+1, "it judges repetition %d of cell %q, which was not observed", j.Rep, j.Cell)
+		}
+		take(j.CallKey, judgementsFile, i+1)
+	}
+}
+
+// checkCalls holds what was observed to the journal, both ways: a call of the journal is of this case, its key is its own, and its
+// answer is the one that was observed.
+func (v *verifier) checkCalls() {
+	o := &v.bundle.Observations
+	observed := map[string]bool{}
+	for i := range o.Retrievals {
+		observed[o.Retrievals[i].CallKey] = true
+	}
+	for i := range o.Judgements {
+		observed[o.Judgements[i].CallKey] = true
+	}
+	if o.Rewriting != nil {
+		observed[o.Rewriting.CallKey] = true
+	}
+	trials := map[string]*matrix.Trial{}
+	for i := range o.Trials {
+		t := &o.Trials[i]
+		trials[t.CallKey], observed[t.CallKey] = t, true
+	}
+	planned := map[matrix.CellID]bool{}
+	for _, s := range v.bundle.Plan.Retrievals {
+		planned[s.Cell] = true
+	}
+	intents, outcomes := map[string]bool{}, map[string]int{} // the last, as a place
+	for i, r := range v.journal.Records {
+		switch r.Type {
+		case RecordIntent:
+			intents[r.CallKey] = true
+			if r.Call == nil {
+				v.report(journalFile, i+1, "it announces no call")
+				continue
+			}
+			if key, err := r.Call.Key(); err != nil || key != r.CallKey || r.Call.Case != v.manifest.Digests.Case {
+				v.report(journalFile, i+1, "its call key is not that of its call, or it is a call of another case")
+			}
+			// What a control saw stands with the facts of the store, and what a probe counted may stand in another one's line.
+			probe := planned[r.Call.Cell] && r.Call.Cell != matrix.CellC
+			if !observed[r.CallKey] && !probe {
+				v.report(journalFile, i+1, "call %s (%s of cell %q) was announced, and what came of it was not observed", r.CallKey, r.Call.Step, r.Call.Cell)
+			}
+		case RecordResult, RecordFailure:
+			outcomes[r.CallKey] = i
+		}
+	}
+	for i := range o.Trials {
+		t := &o.Trials[i]
+		if t.SameAs != "" || t.Attempts == 0 {
+			continue // another call answered, or none was made
+		}
+		at, came := outcomes[t.CallKey]
+		if !came || !intents[t.CallKey] {
+			v.report(generationsFile, i+1, "%s does not tell of its call %s", journalFile, t.CallKey)
+			continue
+		}
+		r := &v.journal.Records[at]
+		switch {
+		case r.Status != t.Status:
+			v.report(generationsFile, i+1, "its status is %q, and %s:%d says %q", t.Status, journalFile, at+1, r.Status)
+		case t.Answer.Ref != "" && t.Refusal.Ref == "" && !t.AnswerLossy && !r.ResponseCut && r.Response != t.Answer.Ref:
+			v.report(generationsFile, i+1, "its answer is %s, and %s:%d says %q", t.Answer.Ref, journalFile, at+1, r.Response)
+		}
+	}
+}
