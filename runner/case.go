@@ -184,6 +184,7 @@ type begun struct {
 	durable bool
 	tries   int // announced so far; the wrappers tell of tries one after the other, on the caller's goroutine
 	asked   []matrix.Asked
+	private []string // restricted texts that it is made of; nil: it is not restricted
 }
 
 type begunKey struct{}

@@ -133,7 +133,7 @@ func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.
 		return b.run.recorder.Intent(results.Intent{CallKey: b.key, Call: b.call, Attempt: b.tries, Durable: b.durable})
 	case a.Done && a.Again:
 		return b.run.recorder.Outcome(results.Outcome{
-			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: callError(a.Err), LatencyMS: a.Took.Milliseconds(), Durable: b.durable,
+			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: b.conceal(callError(a.Err)), LatencyMS: a.Took.Milliseconds(), Durable: b.durable,
 		})
 	}
 	return nil

@@ -49,7 +49,8 @@ type session struct {
 	count      counter
 	now        func() time.Time
 	progress   *Progress
-	reuse      *reuse // identical calls, over all sessions that share the backends
+	rights     []string // fields that tell who may see an item
+	reuse      *reuse   // identical calls, over all sessions that share the backends
 	flow       *flow
 
 	deterministic bool
@@ -79,6 +80,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, execution.Close()) }()
+	execution.Guard(o.Secrets.Redactor().Holds)
 	if err := begin(execution, l); err != nil {
 		return nil, err
 	}
@@ -162,6 +164,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 		cases[i] = &l.Cases[i].Case
 	}
 	s.reuse.expect(cases)
+	s.rights = rightsOf(s.experiment, cases)
 	for _, note := range b.storeInfo.Notes {
 		s.warn(note)
 	}
@@ -370,6 +373,7 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 		}
 	}()
 	c := &o.lc.Case
+	o.observations = o.observations.Restrict()
 	evaluation := verdict.EvaluateDigested("", s.experiment, c, o.plan, o.observations, o.features) // the seal makes the digest
 	pins, err := s.pinsAfter(o.observations)
 	if err != nil {

@@ -20,6 +20,7 @@ type verifyRecord struct {
 	Schema       string                  `json:"schema"`
 	Exit         int                     `json:"exit"`
 	Bundles      []*results.Verification `json:"bundles"`
+	Ledger       []string                `json:"ledger,omitempty"` // where the ledger and the executions do not fit
 	Proves       []string                `json:"proves"`
 	DoesNotProve []string                `json:"does_not_prove"`
 }
@@ -75,7 +76,8 @@ Exit codes, which are not those of culprit run; of several bundles the first of 
 one of them has:
 
   0  intact, and as asked for
-  1  not intact: something was changed, is missing, or does not belong together
+  1  not intact: something was changed, is missing, or does not belong together; or an execution
+     is not what the ledger of its folder says that it left
   2  cannot be read as a bundle; or usage
   3  intact, and not what was asked for: partial, without --partial; or not signed with the keys
      of --trust
@@ -154,14 +156,45 @@ func (a *app) verify(o verifyOptions, args []string) error {
 	if err != nil {
 		return err
 	}
+	problems, err := o.ledger(args)
+	if err != nil {
+		return err
+	}
+	if len(problems) > 0 {
+		code = verifyCodes[results.StateBroken]
+	}
 	proves, not := report.Proves(verified)
 	if a.json {
-		err = a.writeJSON(verifyRecord{Schema: verifySchema, Exit: code, Bundles: verified, Proves: proves, DoesNotProve: not})
+		err = a.writeJSON(verifyRecord{Schema: verifySchema, Exit: code, Bundles: verified, Ledger: problems, Proves: proves, DoesNotProve: not})
 	} else {
 		err = report.Verified(a.out, verified, a.drawing(o.results))
+		for _, says := range problems {
+			a.warnf("ledger: %s", says)
+		}
 	}
 	if err != nil {
 		return err
 	}
 	return finished(code)
+}
+
+// ledger holds the executions among the arguments to the ledger of their folder: what it says that they left is there, and nothing else.
+func (o *verifyOptions) ledger(args []string) ([]string, error) {
+	asked := map[results.ExecutionID]bool{}
+	for _, arg := range args {
+		if id, err := results.ParseExecutionID(arg); err == nil {
+			asked[id] = true
+		}
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	l, err := results.ReadLedger(o.results)
+	if errors.Is(err, results.ErrLedger) {
+		return []string{err.Error()}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.Check(o.results, func(id results.ExecutionID) bool { return asked[id] })
 }

@@ -105,7 +105,41 @@ func walk(x *facts) *walker {
 	w.lacking()
 	w.suspect()
 	w.decide()
+	if says := x.secretInOutput(); says != "" {
+		w.outcome, w.qualifier, w.missing = Environment, "", []string{says}
+		w.defects, w.says, w.behind, w.behindSays, w.suspects = nil, nil, nil, nil, nil
+	}
 	return w
+}
+
+// secretInOutput says which call got an answer that repeats a key, "" for none. What stands in such an answer was not kept, so that
+// nothing is said of the case, whichever cell it is of.
+func (x *facts) secretInOutput() string {
+	says := func(cell matrix.CellID, e *matrix.CallError) string {
+		if e == nil || e.Kind != matrix.KindSecret {
+			return ""
+		}
+		return fmt.Sprintf("%s: %s: %s", e.Kind, cell, e.Cause())
+	}
+	for i := range x.o.Retrievals {
+		if said := says(x.o.Retrievals[i].Cell, x.o.Retrievals[i].Error); said != "" {
+			return said
+		}
+	}
+	for i := range x.o.Trials {
+		if said := says(x.o.Trials[i].Cell, x.o.Trials[i].Error); said != "" {
+			return said
+		}
+	}
+	for i := range x.o.Judgements {
+		if said := says(x.o.Judgements[i].Cell, x.o.Judgements[i].Error); said != "" {
+			return said
+		}
+	}
+	if r := x.o.Rewriting; r != nil {
+		return says(matrix.CellC, r.Error)
+	}
+	return ""
 }
 
 // undecidedA reports whether it is open if A fails, or what that is due to. What the trace shows then explains nothing yet.

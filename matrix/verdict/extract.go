@@ -55,12 +55,16 @@ func (x *extractor) more(known *Features) Features {
 	for i := len(f.Retrievals); i < len(x.o.Retrievals); i++ {
 		f.Retrievals = append(f.Retrievals, x.retrieval(&x.o.Retrievals[i]))
 	}
-	read := make(map[string]int, len(known.Trials))
+	type place struct {
+		cell matrix.CellID
+		rep  int
+	}
+	read := make(map[place]int, len(known.Trials))
 	for i := range known.Trials {
-		read[known.Trials[i].CallKey] = i
+		read[place{known.Trials[i].Cell, known.Trials[i].Rep}] = i
 	}
 	for i := range x.o.Trials {
-		if at, ok := read[x.o.Trials[i].CallKey]; ok {
+		if at, ok := read[place{x.o.Trials[i].Cell, x.o.Trials[i].Rep}]; ok {
 			f.Trials = append(f.Trials, known.Trials[at])
 		} else {
 			f.Trials = append(f.Trials, x.trial(&x.o.Trials[i]))
@@ -376,6 +380,9 @@ func (x *extractor) named(requirement int, id, source string) bool {
 
 func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	out := TrialFeatures{CallKey: t.CallKey, Cell: t.Cell, Rep: t.Rep}
+	if t.Sensitivity == matrix.Restricted {
+		out.CallKey = ""
+	}
 	prompt := x.readPrompt(t.Prompt)
 	for i := range x.c.Evidence.Required {
 		out.Gold = append(out.Gold, x.goldPlace(i, t, prompt))

@@ -93,7 +93,7 @@ func (e Extent) In(text string) string {
 
 // TrialFeatures is what the texts of one trial say.
 type TrialFeatures struct {
-	CallKey    string        `json:"call_key"`
+	CallKey    string        `json:"call_key,omitempty"` // "" of a restricted trial, whose key is another in each bundle
 	Cell       matrix.CellID `json:"cell"`
 	Rep        int           `json:"rep"`
 	Claims     []ClaimResult `json:"claims,omitempty"`
