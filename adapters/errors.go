@@ -19,9 +19,10 @@ const (
 	KindNotFound     Kind = "not-found"
 	KindUnsupported  Kind = "unsupported"
 	KindInvalid      Kind = "invalid-argument"
-	KindTooLong      Kind = "too-long" // the prompt and the answer it may get are longer than the model's context
-	KindTimeout      Kind = "timeout"  // the deadline of the call passed
-	KindCanceled     Kind = "canceled" // the caller gave up
+	KindTooLong      Kind = "too-long"         // the prompt and the answer it may get are longer than the model's context
+	KindSecret       Kind = "secret_in_output" // the answer repeats a secret; nothing of it is kept
+	KindTimeout      Kind = "timeout"          // the deadline of the call passed
+	KindCanceled     Kind = "canceled"         // the caller gave up
 )
 
 // Error is what every adapter returns. Its text must not hold secrets; the redacting wrapper is the second net.
@@ -73,6 +74,12 @@ func NewError(adapter, op string, kind Kind, err error) *Error {
 		kind = KindCanceled
 	}
 	return &Error{Adapter: adapter, Op: op, Kind: kind, Err: err}
+}
+
+// SecretInOutput is the error of an answer that repeats a secret.
+func SecretInOutput(adapter, op string) *Error {
+	return &Error{Adapter: adapter, Op: op, Kind: KindSecret, Err: errors.New(
+		"the answer repeats a key or password that was read for this run, and nothing of it was kept: find out how it got there, and change the key")}
 }
 
 // KindOf returns the kind of err: that of an *Error in its chain, else by its context, else permanent.

@@ -122,6 +122,9 @@ func (w *wrappedPipeline) Ask(ctx context.Context, req PipelineRequest) (Trace, 
 		start := time.Now()
 		trace, err := w.next.Ask(ctx, req)
 		told.used = Usage{Input: wide(trace.InputTokens), CachedInput: wide(trace.CachedInputTokens), Output: wide(trace.OutputTokens)}
+		if err == nil {
+			err = w.kept("ask", trace.texts()...)
+		}
 		if trace.WireTime == 0 {
 			trace.WireTime = time.Since(start)
 		}
@@ -130,3 +133,23 @@ func (w *wrappedPipeline) Ask(ctx context.Context, req PipelineRequest) (Trace, 
 }
 
 func (w *wrappedPipeline) Close() error { return w.closing(w.next.Close()) }
+
+// texts are those that are kept of a trace.
+func (t *Trace) texts() []string {
+	texts := []string{t.Answer}
+	for _, m := range t.Prompt {
+		texts = append(texts, m.Text)
+	}
+	lists := [][]TraceItem{t.Candidates, t.Reranked, t.Packed}
+	for _, s := range t.Retrievals {
+		lists = append(lists, s.Candidates)
+	}
+	for _, items := range lists {
+		for i := range items {
+			if items[i].Text != nil {
+				texts = append(texts, *items[i].Text)
+			}
+		}
+	}
+	return texts
+}

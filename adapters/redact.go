@@ -35,16 +35,18 @@ func CarriesKey(name string) bool { return carriesKey.MatchString(name) }
 type Redactor struct {
 	known     *strings.Replacer
 	inAnswers *strings.Replacer
+	marks     *marks // of secrets of twelve bytes or more
 }
 
 // NewRedactor returns a redactor of these secrets. Space around a secret is not part of it; what is then shorter than four
 // bytes is ignored.
 func NewRedactor(secrets ...string) *Redactor {
-	return &Redactor{known: replacer(secrets, shortestSecret), inAnswers: replacer(secrets, shortestInAnswers)}
+	inAnswers := formsOfAll(secrets, shortestInAnswers)
+	return &Redactor{known: replacer(formsOfAll(secrets, shortestSecret)), inAnswers: replacer(inAnswers), marks: newMarks(inAnswers)}
 }
 
-func replacer(secrets []string, shortest int) *strings.Replacer {
-	var forms []string
+// formsOfAll lists the forms of the secrets, the longest first.
+func formsOfAll(secrets []string, shortest int) (forms []string) {
 	for _, secret := range secrets {
 		for _, s := range []string{secret, strings.TrimSpace(secret)} {
 			if len(strings.TrimSpace(s)) >= shortest {
@@ -54,8 +56,12 @@ func replacer(secrets []string, shortest int) *strings.Replacer {
 	}
 	// The longest first, so that no form leaves the end of a longer one behind; the rest of the order only makes it fixed.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	return slices.Compact(forms)
+}
+
+func replacer(forms []string) *strings.Replacer {
 	var pairs []string
-	for _, form := range slices.Compact(forms) {
+	for _, form := range forms {
 		pairs = append(pairs, form, Redacted)
 	}
 	return strings.NewReplacer(pairs...)

@@ -183,3 +183,18 @@ func FuzzRedactor(f *testing.F) {
 		}
 	})
 }
+
+// FuzzHolds compares the search for all forms at once with one for each.
+func FuzzHolds(f *testing.F) {
+	f.Add("correct-horse-battery", "before ", " after")
+	f.Add("aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaa", "b")
+	f.Add(canary, "sk-canary/47", "")
+	f.Fuzz(func(t *testing.T, secret, before, after string) {
+		r := adapters.NewRedactor(secret)
+		for _, text := range []string{before + after, before + secret + after, base64.StdEncoding.EncodeToString([]byte(before + secret + after))} {
+			if got, want := r.Holds(text), r.Answer(text) != text && !strings.Contains(secret, adapters.Redacted); got != want && !strings.Contains(adapters.Redacted, secret) {
+				t.Errorf("secret %q in %q: %t, want %t", secret, text, got, want)
+			}
+		}
+	})
+}

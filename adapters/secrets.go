@@ -17,6 +17,7 @@ type Secrets struct {
 
 	mu     sync.Mutex
 	values []string
+	redact *Redactor // of values; nil: one was read since
 }
 
 // Read returns the key that stands in the environment variable env or else in file, without space around it, and "" where
@@ -52,7 +53,7 @@ func (s *Secrets) Read(setting, env, file, dir string) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.values = append(s.values, value)
+	s.values, s.redact = append(s.values, value), nil
 	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
 		place := "_env"
 		if env == "" {
@@ -97,5 +98,8 @@ func (s *Secrets) Redactor() *Redactor {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return NewRedactor(append(s.Proxies(), s.values...)...)
+	if s.redact == nil {
+		s.redact = NewRedactor(append(s.Proxies(), s.values...)...)
+	}
+	return s.redact
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -189,7 +190,7 @@ func try[T any](ctx context.Context, c *caller, op string, number int, how shape
 	value, err = f(callCtx)
 	a.Took, a.Billed = time.Since(start), mayBeBilled(err)
 	err = c.classify(ctx, op, err)
-	if how.told != nil && err == nil {
+	if how.told != nil && (err == nil || KindOf(err) == KindSecret) {
 		a.Used = how.told.used
 	}
 	spent = c.policy.Meter.spent(reserved, a)
@@ -314,6 +315,14 @@ func newBackOff() *backoff.ExponentialBackOff {
 	b.InitialInterval, b.Multiplier, b.MaxInterval, b.RandomizationFactor = 250*time.Millisecond, 2, time.Minute, 0.5
 	b.Reset()
 	return b
+}
+
+// kept returns an error where an answer holds a secret.
+func (c *caller) kept(op string, texts ...string) error {
+	if slices.ContainsFunc(texts, c.policy.Redact.Holds) {
+		return SecretInOutput(c.policy.Name, op)
+	}
+	return nil
 }
 
 // closing makes the error of a Close like that of any other method.

@@ -58,6 +58,9 @@ func (w *wrappedGenerator) Generate(ctx context.Context, req GenerateRequest) (G
 		resp, err := w.next.Generate(ctx, req)
 		told.used = Usage{Input: wide(resp.InputTokens), CachedInput: wide(resp.CachedInputTokens), Output: wide(resp.OutputTokens)}
 		told.quota = resp.Quota
+		if err == nil {
+			err = w.kept("generate", resp.Text, resp.Refusal)
+		}
 		if resp.WireTime == 0 {
 			resp.WireTime = time.Since(start)
 		}

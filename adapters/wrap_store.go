@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -28,7 +29,13 @@ func (w *wrappedStore) Search(ctx context.Context, req SearchRequest) (SearchRes
 	if req.FilterStatistics && !w.Capabilities().FilterStatistics { // an adapter that knows nothing of it would search as ever
 		return SearchResponse{}, NewError(w.policy.Name, "search", KindUnsupported, errors.New("word statistics over what the filter admits"))
 	}
-	return call(ctx, &w.caller, "search", shape{counts: true}, func(ctx context.Context) (SearchResponse, error) { return w.next.Search(ctx, req) })
+	return call(ctx, &w.caller, "search", shape{counts: true}, func(ctx context.Context) (SearchResponse, error) {
+		resp, err := w.next.Search(ctx, req)
+		for i := range resp.Hits {
+			err = cmp.Or(err, w.kept("search", resp.Hits[i].Text))
+		}
+		return resp, err
+	})
 }
 
 func (w *wrappedStore) Fetch(ctx context.Context, req FetchRequest) ([]Item, error) {

@@ -49,6 +49,7 @@ func (l *loader) lintExperiment(root *node, e *matrix.Experiment) {
 	l.lintAnswer(root, e.Pipeline.Answer)
 	l.lintJudge(root, e)
 	l.lintFloor(root, e)
+	l.lintSensitivity(root, e)
 }
 
 // lintProbes warns of contexts that need more items than there are beside the evidence.

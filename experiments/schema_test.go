@@ -55,6 +55,7 @@ func TestSchemaAndTypesAgree(t *testing.T) {
 		{experimentShape, "#/$defs/runs", matrix.Runs{}, nil},
 		{experimentShape, "#/$defs/limits", matrix.Limits{}, nil},
 		{experimentShape, "#/$defs/judge", matrix.Judge{}, nil},
+		{experimentShape, "#/$defs/sensitivity", matrix.Sensitivity{}, nil},
 		{experimentShape, "#/$defs/checks", matrix.Checks{}, nil},
 		{experimentShape, "#/$defs/checks/properties/floor", matrix.Floor{}, nil},
 		{experimentShape, "#/$defs/judge/properties/answer_relevancy", matrix.AnswerRelevancy{}, nil},

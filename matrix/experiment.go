@@ -23,6 +23,8 @@ type Experiment struct {
 	Limits   Limits   `json:"limits"`
 	Prices   Prices   `json:"prices,omitzero"`
 	Judge    *Judge   `json:"judge,omitempty"`
+
+	Sensitivity *Sensitivity `json:"sensitivity,omitempty"`
 }
 
 // Backends names who is talked to, one adapter each. A nil backend is not used.

@@ -133,6 +133,7 @@ type Judgement struct {
 	Usage             Usage      `json:"usage,omitzero"`
 	Notes             []string   `json:"notes,omitempty"`   // what was asked for and not sent, or not granted
 	SameAs            string     `json:"same_as,omitempty"` // an identical request was made once, under this call key
+	Sensitivity       Level      `json:"sensitivity,omitempty"`
 	Status            Status     `json:"status"`
 	Reason            string     `json:"reason,omitempty"`
 	Error             *CallError `json:"error,omitempty"`

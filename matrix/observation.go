@@ -18,8 +18,9 @@ type Observations struct {
 
 // Text is a recorded text. As JSON it is only the reference to the blob that holds it; Value is what the blob holds.
 type Text struct {
-	Ref   string // "sha256:<hex>", "" for no text
-	Value string
+	Ref        string // "sha256:<hex>", of a sealed restricted text "restricted:sha256:<hex>", "" for no text
+	Value      string
+	Restricted bool // set by [Observations.Restrict]
 }
 
 // NewText records s.
@@ -42,12 +43,23 @@ func (t Text) Withheld() bool { return t.Ref != "" && t.Value == "" && t.Ref != 
 
 var emptyRef = DigestBytes(nil)
 
+// RestrictedRef begins the reference of a text whose blob is salted.
+const RestrictedRef = "restricted:"
+
+// Same names what the text holds, where it is at hand, the same in all bundles: the reference of a restricted text is another in each.
+func (t Text) Same() string {
+	if t.Restricted && !t.Withheld() {
+		return DigestBytes([]byte(t.Value))
+	}
+	return t.Ref
+}
+
 // MarshalText writes the reference.
 func (t Text) MarshalText() ([]byte, error) { return []byte(t.Ref), nil }
 
 // UnmarshalText reads a reference; the value is filled in by [Observations.Texts].
 func (t *Text) UnmarshalText(data []byte) error {
-	*t = Text{Ref: string(data)}
+	*t = Text{Ref: string(data), Restricted: strings.HasPrefix(string(data), RestrictedRef)}
 	return nil
 }
 
@@ -75,6 +87,9 @@ type CallError struct {
 	Message string `json:"message"`
 }
 
+// KindSecret is the kind of a [CallError] of an answer that repeats a secret: nothing of it was kept, and its case is not judged.
+const KindSecret = "secret_in_output"
+
 // Cause is the message without the adapter, the operation and the kind that stand before what happened.
 func (e *CallError) Cause() string {
 	before, cause, found := strings.Cut(e.Message, ": "+e.Kind+": ")
@@ -99,6 +114,8 @@ type Hit struct {
 	Text     Text                `json:"text"`
 	Access   []string            `json:"access,omitempty"`
 	Metadata map[string][]string `json:"metadata,omitempty"`
+	// Sensitivity is "" where the experiment declares none.
+	Sensitivity Level `json:"sensitivity,omitempty"`
 	// InputTruncated is set by a reranker that tells that it did not read the whole text.
 	InputTruncated bool `json:"input_truncated,omitempty"`
 }
@@ -189,6 +206,8 @@ type Packed struct {
 	Access   []string `json:"access,omitempty"`
 	Cut      bool     `json:"cut,omitempty"`  // assemble says that it cut the text
 	Gold     bool     `json:"gold,omitempty"` // put there by a substitution as gold
+
+	Sensitivity Level `json:"sensitivity,omitempty"`
 }
 
 // Reasons why assemble left an item out.
@@ -259,24 +278,27 @@ type Trial struct {
 	Usage             Usage           `json:"usage,omitzero"`
 	// Notes are what was asked for and not sent, or not granted. Metadata is what else the provider says of who answered; what is
 	// volatile in it is left out of the digest. Outside: it was asked of a model that does not run in this process.
-	Notes       []string          `json:"notes,omitempty"`
-	Metadata    map[string]string `json:"metadata,omitempty"`
-	Outside     bool              `json:"outside,omitempty"`
-	Cached      bool              `json:"cached,omitempty"`  // production served it without asking the generator
-	SameAs      string            `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
-	Irrelevant  string            `json:"irrelevant,omitempty"`
-	Seeded      []string          `json:"seeded,omitempty"`  // of D/noise and D/position: the ids of the items that were drawn, in the order of the context
-	Swapped     *Swap             `json:"swapped,omitempty"` // of D/swap-span: the fact that was changed
-	Status      Status            `json:"status"`
-	Reason      string            `json:"reason,omitempty"`
-	Error       *CallError        `json:"error,omitempty"`
-	RequestID   string            `json:"request_id,omitempty"`   // volatile
-	At          string            `json:"at,omitempty"`           // volatile
-	LatencyMS   int64             `json:"latency_ms,omitempty"`   // volatile; wire time
-	Attempts    int               `json:"attempts,omitempty"`     // volatile
-	Untold      int               `json:"untold,omitempty"`       // volatile; tries that may have to be paid for, and whose tokens are not known
-	Unpaid      int               `json:"unpaid,omitempty"`       // volatile; tries that nobody has to pay for: they never arrived, or were refused
-	FromJournal bool              `json:"from_journal,omitempty"` // volatile; as of a retrieval
+	Notes      []string          `json:"notes,omitempty"`
+	Metadata   map[string]string `json:"metadata,omitempty"`
+	Outside    bool              `json:"outside,omitempty"`
+	Cached     bool              `json:"cached,omitempty"`  // production served it without asking the generator
+	SameAs     string            `json:"same_as,omitempty"` // an identical deterministic request was made once, under this call key
+	Irrelevant string            `json:"irrelevant,omitempty"`
+	Seeded     []string          `json:"seeded,omitempty"`  // of D/noise and D/position: the ids of the items that were drawn, in the order of the context
+	Swapped    *Swap             `json:"swapped,omitempty"` // of D/swap-span: the fact that was changed
+	// Sensitivity is that of the prompt and the request: the highest of the context's. AnswerSensitivity is that of what was answered.
+	Sensitivity       Level      `json:"sensitivity,omitempty"`
+	AnswerSensitivity Level      `json:"answer_sensitivity,omitempty"`
+	Status            Status     `json:"status"`
+	Reason            string     `json:"reason,omitempty"`
+	Error             *CallError `json:"error,omitempty"`
+	RequestID         string     `json:"request_id,omitempty"`   // volatile
+	At                string     `json:"at,omitempty"`           // volatile
+	LatencyMS         int64      `json:"latency_ms,omitempty"`   // volatile; wire time
+	Attempts          int        `json:"attempts,omitempty"`     // volatile
+	Untold            int        `json:"untold,omitempty"`       // volatile; tries that may have to be paid for, and whose tokens are not known
+	Unpaid            int        `json:"unpaid,omitempty"`       // volatile; tries that nobody has to pay for: they never arrived, or were refused
+	FromJournal       bool       `json:"from_journal,omitempty"` // volatile; as of a retrieval
 }
 
 // Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.
@@ -298,12 +320,7 @@ func (o *Observations) Texts(visit func(*Text) error) error {
 		}
 	}
 	for i := range o.Retrievals {
-		r := &o.Retrievals[i]
-		rankings := [][]Hit{r.Candidates, r.Reranked}
-		for _, s := range r.Searches {
-			rankings = append(rankings, s.Candidates)
-		}
-		for _, hits := range rankings {
+		for _, hits := range o.Retrievals[i].rankings() {
 			for j := range hits {
 				if err := visitText(&hits[j].Text, visit); err != nil {
 					return err
@@ -338,6 +355,15 @@ func (o *Observations) Texts(visit func(*Text) error) error {
 	return nil
 }
 
+// rankings lists what the retrieval returned at each boundary.
+func (r *Retrieval) rankings() [][]Hit {
+	out := [][]Hit{r.Candidates, r.Reranked}
+	for i := range r.Searches {
+		out = append(out, r.Searches[i].Candidates)
+	}
+	return out
+}
+
 func visitText(t *Text, visit func(*Text) error) error {
 	if t.Ref == "" {
 		return nil
@@ -346,8 +372,12 @@ func visitText(t *Text, visit func(*Text) error) error {
 }
 
 // Digest identifies the observations: two executions that saw the same have the same digest, whatever times, request ids
-// and attempt counts they had.
+// and attempt counts they had. A restricted text counts as which one it is, in the order of [Observations.Texts], and not by what it
+// holds; so does a call that was made of one.
 func (o *Observations) Digest() (string, error) {
+	if len(o.restricted()) > 0 || len(o.RestrictedCalls()) > 0 {
+		o = o.Restrict().neutral()
+	}
 	stable := Observations{Store: o.Store, Rewriting: o.Rewriting.stable(), Trials: slices.Grow([]Trial(nil), len(o.Trials))}
 	if c := o.Store.RerankControl; c != nil {
 		control := *c

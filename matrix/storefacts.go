@@ -80,6 +80,7 @@ type GoldFacts struct {
 	Text        Text       `json:"text,omitzero"`    // the gold text that B uses
 	TextID      string     `json:"text_id,omitempty"`
 	TextOrigin  string     `json:"text_origin,omitempty"` // "case", "store", "service" (an item of its trace) or "span"
+	Sensitivity Level      `json:"sensitivity,omitempty"` // of Text
 }
 
 // GoldItem is one item stored under a gold source. Cosine is the stored vector against a fresh embedding of the stored text.
@@ -96,7 +97,8 @@ type GoldItem struct {
 	UpdatedAt string   `json:"updated_at,omitempty"`
 	Outdated  []string `json:"outdated,omitempty"` // why it is not as its source is now: Outdated… reasons
 	// Metadata holds the fields that the asker's attributes and the filter are held against.
-	Metadata map[string][]string `json:"metadata,omitempty"`
+	Metadata    map[string][]string `json:"metadata,omitempty"`
+	Sensitivity Level               `json:"sensitivity,omitempty"`
 }
 
 // EmbedFacts is what is known of who embedded the index and who embeds the queries.

@@ -266,16 +266,25 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 
 // holds refuses an archive that holds anything but what its manifest lists.
 func (a *archive) holds(m *Manifest) error {
+	withheld := 0
 	for _, f := range m.Files {
-		if _, ok := a.entries[f.Path]; !ok {
-			return fmt.Errorf("%q: %w", f.Path, os.ErrNotExist)
+		if !a.has(f.Path) {
+			if !f.Restricted {
+				return fmt.Errorf("%q: %w", f.Path, os.ErrNotExist)
+			}
+			withheld++
 		}
 	}
 	if _, ok := a.entries[sumsFile]; !ok {
 		return fmt.Errorf("%q: %w", sumsFile, os.ErrNotExist)
 	}
-	if n := len(a.entries) - len(m.Files) - 2; n != 0 {
+	if n := len(a.entries) + withheld - len(m.Files) - 2; n != 0 {
 		return fmt.Errorf("it holds %d files that %s does not list", n, manifestFile)
 	}
 	return nil
+}
+
+func (a *archive) has(name string) bool {
+	_, ok := a.entries[name]
+	return ok
 }

@@ -42,6 +42,7 @@ type Bundle struct {
 	Features     verdict.Features
 	Evaluation   verdict.Evaluation // Seal fills in the digest of the observations where it names none
 	Status       string             // StatusComplete where it is empty
+	Withheld     int                // restricted files that are not there; set by Open
 }
 
 // EnvironmentSchema is the schema of [Environment].
@@ -72,9 +73,11 @@ func blobPath(ref string) string {
 
 // blobRef is the reference of what stands at a path of a bundle, "" where that is no place of a blob.
 func blobRef(name string) string {
-	ref := "sha256:" + path.Base(name)
-	if isRef(ref) && name == blobPath(ref) {
-		return ref
+	sum := "sha256:" + path.Base(name)
+	for _, ref := range []string{sum, matrix.RestrictedRef + sum} {
+		if refPath(ref) == name {
+			return ref
+		}
 	}
 	return ""
 }

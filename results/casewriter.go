@@ -90,6 +90,7 @@ func (w *CaseWriter) fill(pinsDigest string) (err error) {
 	if w.blobs, err = newPack(w.disk); err != nil {
 		return err
 	}
+	w.journal.guard, w.blobs.guard = w.exec.guard, w.exec.guard
 	return w.journal.append(Record{
 		Type: RecordOpen, At: w.stamp(), Schema: journalSchema, Execution: w.exec.id, Case: w.id, CaseDigest: w.caseDigest, PinsDigest: pinsDigest,
 	})
@@ -150,7 +151,11 @@ func (w *CaseWriter) Outcome(o Outcome) error {
 		Type: RecordResult, At: w.stamp(), CallKey: o.CallKey, Attempt: o.Attempt, Status: o.Status, Error: o.Error,
 		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response)), Spent: o.Spent,
 	}
-	if o.Status != matrix.StatusOK {
+	if w.exec.guard("response", o.Response) != nil {
+		o.Response, r.ResponseSize, r.Status = nil, 0, matrix.StatusError
+		r.Error = &matrix.CallError{Kind: matrix.KindSecret, Message: ErrSecret.Error()}
+	}
+	if r.Status != matrix.StatusOK {
 		r.Type = RecordFailure
 	}
 	if len(o.Response) > MaxResponse {

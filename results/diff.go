@@ -484,12 +484,12 @@ func counted(c *verdict.CellResult) Counted {
 	return Counted{Pass: c.Pass, Scored: c.Scored, Interval: c.Interval()}
 }
 
-// answers is the set of a cell's answers, by reference.
+// answers is the set of a cell's answers, by what they hold.
 func answers(o *matrix.Observations, cell matrix.CellID) map[string]bool {
 	refs := map[string]bool{}
 	for i := range o.Trials {
 		if t := &o.Trials[i]; t.Cell == cell && t.Status == matrix.StatusOK {
-			refs[t.Answer.Ref] = true
+			refs[t.Answer.Same()] = true
 		}
 	}
 	return refs

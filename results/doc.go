@@ -3,7 +3,7 @@
 // Start from [NewExecution], [Execution.Case] and [CaseWriter.Seal] to write, and from [Open], [FindCase] and
 // [ReadSummary] to read. FORMAT.md says which file holds what, and what is true on disk at any moment.
 //
-// The package does not call backends, judge cases or draw screens; it does not yet resume or redact.
+// The package does not call backends, judge cases or draw screens.
 //
 // Guarantees: a file named *.bundle.zip is whole, whenever the process was killed and however full the disk was. A call
 // is in the journal before it is made. Derived files are the same bytes for the same observations. An [Execution] and a

@@ -141,7 +141,7 @@ func steps(then, now *Bundle, d *CaseDiff) (all []Step) {
 			s.State, s.Says = StepDifferent, fmt.Sprintf("%s, now %s", r.Status, now.Observations.Retrievals[at].Status)
 		case slices.ContainsFunc(d.Ranking, func(m Reranking) bool { return m.Cell == r.Cell }):
 			s.State, s.Says = StepDifferent, rankingSays(d.Ranking, r.Cell)
-		case !slices.EqualFunc(r.Candidates, now.Observations.Retrievals[at].Candidates, func(a, b matrix.Hit) bool { return a.ID == b.ID && a.Text.Ref == b.Text.Ref }):
+		case !slices.EqualFunc(r.Candidates, now.Observations.Retrievals[at].Candidates, func(a, b matrix.Hit) bool { return a.ID == b.ID && a.Text.Same() == b.Text.Same() }):
 			s.State = StepEquivalent
 		}
 		all = append(all, s)

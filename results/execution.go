@@ -52,6 +52,22 @@ type Execution struct {
 	left  map[string][]string // folders of other executions, by the name of the case; nil: not looked for yet
 	says  []string            // what is to be known of what was found
 	from  map[ExecutionID]*Taken
+
+	secret func(string) bool // nil: nothing is known of secrets
+}
+
+// ErrSecret means that something was not written because a secret stands in it.
+var ErrSecret = errors.New("secret_in_output: it holds a key or password that was read for this run, and is not written")
+
+// Guard refuses to write whatever secret reports true for. A response that holds a secret is recorded as one that failed; anything else
+// that does is an error. It is called before anything is written.
+func (e *Execution) Guard(secret func(string) bool) { e.secret = secret }
+
+func (e *Execution) guard(what string, data []byte) error {
+	if e.secret != nil && e.secret(string(data)) {
+		return fmt.Errorf("%s: %w", what, ErrSecret)
+	}
+	return nil
 }
 
 // NewExecution makes the folder of a new execution below out. Name is the experiment's name.
@@ -60,7 +76,7 @@ func NewExecution(out, name string, at time.Time) (*Execution, error) {
 }
 
 func newExecution(out, name string, at time.Time, h hook) (*Execution, error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+	if err := os.MkdirAll(out, 0o700); err != nil {
 		return nil, fmt.Errorf("results folder: %w", err)
 	}
 	e, err := openExecution(out, h)
@@ -214,7 +230,7 @@ func (e *Execution) finish(s *Summary) error {
 		if err := d.at(stepWrite, summaryFile); err != nil {
 			return err
 		}
-		w := bufio.NewWriter(f)
+		w := bufio.NewWriter(&guarded{to: f, exec: e})
 		return errors.Join(s.Encode(w, " "), w.Flush())
 	})
 	if err == nil {
@@ -230,6 +246,23 @@ func (e *Execution) finish(s *Summary) error {
 	_ = e.root.Remove(path.Join(workFolder, string(e.id)))
 	_ = e.root.Remove(workFolder)
 	return err
+}
+
+// guarded is a file that no secret is written to, also where it comes in two pieces of a length of its own.
+type guarded struct {
+	to   *os.File
+	exec *Execution
+	end  []byte // of what was written
+}
+
+func (g *guarded) Write(p []byte) (int, error) {
+	const longest = 8 << 10 // form of a secret
+	g.end = append(g.end, p...)
+	if err := g.exec.guard(summaryFile, g.end); err != nil {
+		return 0, err
+	}
+	g.end = append(g.end[:0], g.end[max(0, len(g.end)-longest):]...)
+	return g.to.Write(p)
 }
 
 // save makes durable what was written so far: to a disk, where it is not nil, and the names in folders of the execution's root.

@@ -15,7 +15,8 @@ type files interface {
 	read(name string, limit int64) ([]byte, error)                 // of at most limit bytes
 	stream(name string, limit int64, use func(chunk []byte)) error // as read, a chunk at a time
 	names() ([]string, error)                                      // of all that is there, sorted; with an error, of what could be read
-	holds(m *Manifest) error                                       // an error where they cannot be those of the manifest
+	has(name string) bool
+	holds(m *Manifest) error // an error where they cannot be those of the manifest
 	close() error
 }
 
@@ -89,6 +90,11 @@ func (d folder) names() (names []string, err error) {
 
 // holds leaves other files in the folder alone: nothing reads them.
 func (d folder) holds(*Manifest) error { return nil }
+
+func (d folder) has(name string) bool {
+	_, err := d.root.Lstat(name)
+	return err == nil
+}
 
 func (d folder) close() error { return d.root.Close() }
 

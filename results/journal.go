@@ -42,6 +42,8 @@ type journal struct {
 	file *os.File
 	disk *disk
 
+	guard func(what string, data []byte) error // nil: none
+
 	mu   sync.Mutex
 	seq  int
 	head string
@@ -62,6 +64,11 @@ func (j *journal) append(rec any) error {
 	raw, err := json.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("journal record: %w", err)
+	}
+	if j.guard != nil {
+		if err := j.guard("journal record", raw); err != nil {
+			return err
+		}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -70,8 +71,10 @@ type File struct {
 	Class     string `json:"class"`
 	MediaType string `json:"media_type"`
 	Path      string `json:"path"`
-	SHA256    string `json:"sha256"`
-	Size      int64  `json:"size"`
+	// Restricted: the file may be absent. It is 32 random bytes and then what it holds, and Size is rounded up to a multiple of 256.
+	Restricted bool   `json:"restricted,omitempty"`
+	SHA256     string `json:"sha256"`
+	Size       int64  `json:"size"`
 }
 
 // JournalHead is the last sum and the number of records of the journal: a chain alone does not show that its end was cut.
@@ -200,6 +203,9 @@ func checkFiles(files []File) error {
 			return fmt.Errorf("path %q differs from another by case only", f.Path)
 		case f.Class != ClassInput && f.Class != ClassObserved && f.Class != ClassDerived:
 			return fmt.Errorf("file %q is of the unknown class %q", f.Path, f.Class)
+		case f.Restricted != strings.HasPrefix(f.Path, restrictedFolder+"/"),
+			f.Restricted && (f.Path != path.Join(restrictedFolder, f.SHA256) || f.Class != ClassObserved || f.Size != roundedUp(f.Size)):
+			return fmt.Errorf("file %q is restricted in another way than restricted files are", f.Path)
 		case !isHexSum(f.SHA256):
 			return fmt.Errorf("file %q has no sum", f.Path)
 		case f.Size < 0 || f.Size > maxFile:

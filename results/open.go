@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
@@ -31,7 +32,7 @@ func openBundle(path string) (_ *Bundle, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status}
+	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status, Withheld: r.withheld()}
 	return b, r.fill(b)
 }
 
@@ -102,7 +103,7 @@ func (r *reader) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(data)
-	if int64(len(data)) != f.Size || hex.EncodeToString(sum[:]) != f.SHA256 {
+	if f.told(int64(len(data))) != f.Size || hex.EncodeToString(sum[:]) != f.SHA256 {
 		return nil, fmt.Errorf("%q is not the file that %s lists: its sum differs", name, manifestFile)
 	}
 	return data, nil
@@ -245,19 +246,40 @@ func decodeLines[T any](data []byte) ([]T, error) {
 	return out, nil
 }
 
-// text fills a text in. Each blob is read once, however many texts refer to it.
+// withheld counts the restricted files that are not there.
+func (r *reader) withheld() (n int) {
+	for i := range r.manifest.Files {
+		if f := &r.manifest.Files[i]; f.Restricted && !r.has(f.Path) {
+			n++
+		}
+	}
+	return n
+}
+
+// text fills a text in; one that is withheld stays without a value. Each blob is read once, however many texts refer to it.
 func (r *reader) text(t *matrix.Text) error {
 	value, ok := r.texts[t.Ref]
 	if !ok {
-		if !isRef(t.Ref) {
+		name := refPath(t.Ref)
+		if name == "" {
 			return fmt.Errorf("%q is not a reference to a blob", t.Ref)
 		}
-		data, err := r.read(blobPath(t.Ref))
+		f := r.listed[name]
+		if f.Restricted && !r.has(name) {
+			return nil // withheld
+		}
+		data, err := r.read(name)
 		if err != nil {
 			return err
 		}
-		if f := r.listed[blobPath(t.Ref)]; "sha256:"+f.SHA256 != t.Ref {
+		if !strings.HasSuffix(t.Ref, "sha256:"+f.SHA256) {
 			return fmt.Errorf("blob %q holds something else", t.Ref)
+		}
+		if f.Restricted {
+			if len(data) < saltSize {
+				return fmt.Errorf("blob %q is shorter than its salt", t.Ref)
+			}
+			data = data[saltSize:]
 		}
 		value = string(data)
 		r.texts[t.Ref] = value

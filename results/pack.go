@@ -22,6 +22,8 @@ type pack struct {
 	file *os.File
 	disk *disk
 
+	guard func(what string, data []byte) error // nil: none
+
 	mu    sync.Mutex
 	blobs map[string]extent // by reference
 	size  int64
@@ -70,6 +72,11 @@ func (p *pack) keep(ref string, data []byte) error {
 func (p *pack) append(ref string, data []byte) (int64, error) {
 	if p.err != nil {
 		return 0, p.err
+	}
+	if p.guard != nil {
+		if err := p.guard(fmt.Sprintf("blob %q", ref), data); err != nil {
+			return 0, err
+		}
 	}
 	if int64(len(data)) > maxFile {
 		return 0, fmt.Errorf("blob of %d bytes is over the limit of %d", len(data), maxFile)

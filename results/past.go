@@ -399,6 +399,7 @@ func (w *CaseWriter) takeOver(pinsDigest, inDoubt string) error {
 	if w.blobs, err = reopenPack(w.disk, left); err != nil {
 		return err
 	}
+	w.journal.guard, w.blobs.guard = w.exec.guard, w.exec.guard
 	w.past, w.durable = left.Calls, len(left.Calls) > 0
 	for _, p := range w.past {
 		p.mine = true

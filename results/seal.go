@@ -51,6 +51,9 @@ func (w *CaseWriter) writeAll(b *Bundle) error {
 	if err := s.inputs(b); err != nil {
 		return err
 	}
+	if err := s.restrict(b); err != nil {
+		return fmt.Errorf("restricted texts: %w", err)
+	}
 	if err := s.observed(b); err != nil {
 		return err
 	}
@@ -90,8 +93,11 @@ func (w *CaseWriter) syncName() error {
 type sealing struct {
 	w       *CaseWriter
 	files   []sealedFile
-	texts   map[string]string // by reference
+	texts   map[string]string // by reference, but for restricted ones
 	digests Digests
+
+	salted  []salted
+	renamed map[string]string // of restricted blobs and calls, the name in the bundle; nil: nothing is restricted
 }
 
 // sealedFile is a file and its bytes. Those of a blob are read when they are written.
@@ -102,6 +108,9 @@ type sealedFile struct {
 }
 
 func (s *sealing) add(name, class, mediaType string, data []byte) error {
+	if err := s.w.exec.guard(fmt.Sprintf("file %q", name), data); err != nil {
+		return err
+	}
 	if int64(len(data)) > maxFile {
 		return fmt.Errorf("file %q of %d bytes is over the limit of %d", name, len(data), maxFile)
 	}
@@ -151,7 +160,9 @@ func (s *sealing) observed(b *Bundle) (err error) {
 		if t.Withheld() {
 			return fmt.Errorf("text %q is not at hand", t.Ref)
 		}
-		s.texts[t.Ref] = t.Value
+		if !t.Restricted {
+			s.texts[t.Ref] = t.Value
+		}
 		return nil
 	})
 	if err != nil {
@@ -243,6 +254,9 @@ func (s *sealing) addBlobs() error {
 		})
 	}
 	for ref, text := range s.texts {
+		if err := s.w.exec.guard(fmt.Sprintf("text %q", ref), []byte(text)); err != nil {
+			return err
+		}
 		if int64(len(text)) > maxFile {
 			return fmt.Errorf("text %q of %d bytes is over the limit of %d", ref, len(text), maxFile)
 		}
@@ -251,7 +265,7 @@ func (s *sealing) addBlobs() error {
 	s.w.blobs.mu.Lock()
 	defer s.w.blobs.mu.Unlock()
 	for ref, blob := range s.w.blobs.blobs {
-		if _, ok := s.texts[ref]; !ok {
+		if _, ok := s.texts[ref]; !ok && s.renamed[ref] == "" {
 			add(ref, "application/octet-stream", blob.size)
 		}
 	}
@@ -264,7 +278,12 @@ func (s *sealing) seal(b *Bundle) error {
 	if err := s.addBlobs(); err != nil {
 		return err
 	}
+	s.addSalted()
 	journal, err := w.journal.read()
+	head := w.journal.head
+	if err == nil && s.renamed != nil {
+		journal, head, err = s.rewrite(journal)
+	}
 	if err != nil {
 		return err
 	}
@@ -280,7 +299,7 @@ func (s *sealing) seal(b *Bundle) error {
 		Schema: ManifestSchema, CaseID: b.Case.ID, CaseDigest: s.digests.Case, ExecID: w.exec.id, Created: w.stamp(),
 		Status: b.Status, Digests: s.digests, Files: files, Tool: tool,
 		Evaluator: Evaluator{Name: "culprit-eval", Version: tool.Version, Ruleset: b.Evaluation.Ruleset},
-		Journal:   JournalHead{Head: w.journal.head, Records: w.journal.seq},
+		Journal:   JournalHead{Head: head, Records: w.journal.seq},
 	}
 	if err := m.check(); err != nil {
 		return fmt.Errorf("manifest: %w", err)

@@ -47,15 +47,15 @@ func (v *verifier) checkBlobs() {
 		}
 	}
 	for _, ref := range slices.Sorted(maps.Keys(by)) {
-		if !isRef(ref) {
+		if refPath(ref) == "" {
 			v.report("", 0, "%s: %q is not a reference to a blob", by[ref], ref)
 		} else if _, listed := v.has[ref]; !listed && !v.withheld[ref] {
-			v.report(blobPath(ref), 0, "%s needs it, and %s does not list it", by[ref], manifestFile)
+			v.report(refPath(ref), 0, "%s needs it, and %s does not list it", by[ref], manifestFile)
 		}
 	}
 	for _, ref := range slices.Sorted(maps.Keys(v.has)) {
 		if by[ref] == "" {
-			v.report(blobPath(ref), 0, "nothing in the bundle names it")
+			v.report(refPath(ref), 0, "nothing in the bundle names it")
 		}
 	}
 }

@@ -521,6 +521,7 @@ func TestVerdictFollowsWithoutTexts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		b.Features = with.features // as they are sealed by the same evaluator
 		if err := b.Observations.Texts(func(t *matrix.Text) error { t.Value = ""; return nil }); err != nil {
 			t.Fatal(err)
 		}

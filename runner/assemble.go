@@ -55,7 +55,7 @@ func (r *caseRun) assemble(c *matrix.Retrieval, settings matrix.Assemble) ([]mat
 		if settings.Dedupe != "none" {
 			seen[duplicateKey(settings.Dedupe, h)] = h.ID
 		}
-		item := matrix.Packed{ID: h.ID, Source: h.Source, Revision: h.Revision, Rank: i + 1, Score: h.Score, Text: h.Text, Access: h.Access}
+		item := matrix.Packed{ID: h.ID, Source: h.Source, Revision: h.Revision, Rank: i + 1, Score: h.Score, Text: h.Text, Access: h.Access, Sensitivity: h.Sensitivity}
 		if faults.Cut > 0 && len([]rune(h.Text.Value)) > faults.Cut {
 			item.Text, item.Cut = matrix.NewText(string([]rune(h.Text.Value)[:faults.Cut])), true
 		}
@@ -143,7 +143,7 @@ func (r *caseRun) goldContext() []matrix.Packed {
 			return nil
 		}
 		want := r.c.Evidence.Required[i].AnyOf[g.Alternative]
-		item := matrix.Packed{ID: g.TextID, Source: want.Source, Revision: want.Revision, Text: g.Text, Units: r.count(g.Text.Value), Gold: true}
+		item := matrix.Packed{ID: g.TextID, Source: want.Source, Revision: want.Revision, Text: g.Text, Units: r.count(g.Text.Value), Gold: true, Sensitivity: g.Sensitivity}
 		if i := slices.IndexFunc(g.Items, func(i matrix.GoldItem) bool { return i.ID == g.TextID }); i >= 0 {
 			item.Source, item.Revision = g.Items[i].Source, g.Items[i].Revision // shown as production would show it
 		}
@@ -253,13 +253,13 @@ func (r *caseRun) distractor(source string) (matrix.Packed, bool) {
 		if d.Source != source {
 			continue
 		}
-		p := matrix.Packed{ID: d.Source, Source: d.Source, Revision: d.Revision, Text: matrix.NewText(d.Text)}
+		p := matrix.Packed{ID: d.Source, Source: d.Source, Revision: d.Revision, Text: matrix.NewText(d.Text), Sensitivity: r.level(nil, nil)}
 		if d.Text == "" {
 			item, ok := r.presence.others[d.Source]
 			if !ok || item.Text == "" {
 				return p, false
 			}
-			p.ID, p.Source, p.Revision, p.Text = item.ID, item.Source, item.Revision, matrix.NewText(item.Text)
+			p.ID, p.Source, p.Revision, p.Text, p.Sensitivity = item.ID, item.Source, item.Revision, matrix.NewText(item.Text), r.level(item.Access, item.Metadata)
 		}
 		p.Units = r.count(p.Text.Value)
 		return p, true
@@ -275,7 +275,7 @@ func (r *caseRun) irrelevant() (matrix.Packed, bool) {
 			r.declared(it.ID, it.Source) ||
 			slices.ContainsFunc(r.obs.Retrievals[0].PassedOn(), func(h matrix.Hit) bool { return h.ID == it.ID })
 		if !related {
-			return matrix.Packed{ID: it.ID, Source: it.Source, Revision: it.Revision, Text: matrix.NewText(it.Text), Units: r.count(it.Text)}, true
+			return matrix.Packed{ID: it.ID, Source: it.Source, Revision: it.Revision, Text: matrix.NewText(it.Text), Units: r.count(it.Text), Sensitivity: r.level(it.Access, it.Metadata)}, true
 		}
 	}
 	return matrix.Packed{}, false

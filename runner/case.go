@@ -191,6 +191,7 @@ type begun struct {
 	asked   []matrix.Asked
 	spent   results.Spent  // of limits.budget, since the last outcome
 	vectors []embeddedText // that it has made
+	private []string       // restricted texts that it is made of; nil: it is not restricted
 
 	parent context.Context
 	mu     sync.Mutex

@@ -129,6 +129,7 @@ func (r *caseRun) repeat(ctx context.Context, cell matrix.PlannedCell, reps int)
 		if prompt == nil && t.Status != matrix.StatusNotRun && !r.serves(cell.Cell) {
 			prompt = r.prompt(cell.Cell, t.Packed)
 		}
+		r.classify(&t)
 		if err := r.prepare(&t, cell.Settings, prompt); err != nil {
 			return nil, err
 		}
@@ -245,6 +246,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	req.Format = answerFormat(r.experiment.Pipeline.Answer)
 	for _, m := range t.Prompt {
 		req.Messages = append(req.Messages, adapters.Message{Role: m.Role, Text: m.Text.Value})
+		journal.privately(t.Sensitivity, append(journal.private, m.Text.Value)...)
 	}
 	t.At = r.stamp()
 	response, failure := r.generator.Generate(callCtx, req)
@@ -258,7 +260,8 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	t.Attempts, t.Outside = journal.tries, !r.generatorInfo.Local
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
-		off.failed(t, failure)
+		off.failed(t, failure, usageOf(&response))
+		t.Error = journal.conceal(t.Error)
 	} else {
 		record(t, response)
 	}
@@ -324,7 +327,7 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 		t.Refusal = matrix.NewText(clamp(response.Refusal, maxAnswer))
 	}
 	t.FinishReason, t.ModelReported, t.SystemFingerprint, t.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
-	t.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens, ReasoningTokens: response.ReasoningTokens}
+	t.Usage = usageOf(&response)
 	t.Notes, t.Metadata = told(response)
 	t.LatencyMS = response.WireTime.Milliseconds()
 	switch response.FinishReason {
@@ -335,6 +338,10 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 	default:
 		t.Status = matrix.StatusOK
 	}
+}
+
+func usageOf(r *adapters.GenerateResponse) matrix.Usage {
+	return matrix.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CachedInputTokens: r.CachedInputTokens, ReasoningTokens: r.ReasoningTokens}
 }
 
 // cached answers as production's cache in front of the generator would.

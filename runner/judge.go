@@ -196,6 +196,7 @@ func (r *caseRun) question(trial int, j matrix.Judgement, n int, about judged, t
 	q.judgement.Cell = r.obs.Trials[trial].Cell
 	q.judgement.Version, q.judgement.PromptDigest, q.judgement.Structured = judgeVersion, judgeDigest(), r.judgeInfo.Formats
 	q.judgement.ModelRequested = r.judgeInfo.Model
+	q.judgement.Sensitivity = r.judgedLevel(&r.obs.Trials[trial], j.Kind)
 	for _, m := range q.messages {
 		q.judgement.Prompt = append(q.judgement.Prompt, matrix.PromptMessage{Role: m.Role, Text: matrix.NewText(m.Text)})
 	}

@@ -31,6 +31,9 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	callCtx, journal := r.begin(ctx, q.call, j.CallKey, !r.judgeInfo.Local)
 	temperature := settings.Temperature.Float()
 	req := adapters.GenerateRequest{Messages: q.messages, Temperature: &temperature, Seed: &settings.Seed, MaxTokens: settings.MaxTokens}
+	for _, m := range q.messages {
+		journal.privately(j.Sensitivity, append(journal.private, m.Text)...)
+	}
 	if j.Structured {
 		req.Format = &q.format
 	}
@@ -44,7 +47,7 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 		return nil
 	}
 	if failure != nil {
-		j.Status, j.Error = matrix.StatusError, callError(failure)
+		j.Status, j.Error = matrix.StatusError, journal.conceal(callError(failure))
 	} else {
 		recordJudgement(j, response, q.about)
 		r.compareQuestions(callCtx, j)

@@ -146,7 +146,7 @@ func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.
 		spent.Add(results.Spent(a.Spent))
 		b.spent = results.Spent{}
 		return b.run.recorder.Outcome(results.Outcome{
-			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: callError(a.Err), LatencyMS: a.Took.Milliseconds(), Durable: b.durable, Spent: spent,
+			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: b.conceal(callError(a.Err)), LatencyMS: a.Took.Milliseconds(), Durable: b.durable, Spent: spent,
 		})
 	default:
 		b.fly(false)

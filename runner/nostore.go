@@ -48,19 +48,19 @@ func (r *caseRun) goldOfTrace(production []matrix.Packed) {
 		facts := &r.obs.Store.Gold[i]
 		gold := r.c.Evidence.Required[facts.Requirement].AnyOf[facts.Alternative]
 		span := verdict.NewSpan(gold.Span)
-		take := func(id, source, revision string, text matrix.Text) {
+		take := func(id, source, revision string, text matrix.Text, level matrix.Level) {
 			if facts.TextOrigin != "span" || id != gold.Source && source != gold.Source || verdict.Stale(gold, revision) {
 				return
 			}
 			if m := span.Match(text.Value); m.Exact || m.Folded {
-				facts.Text, facts.TextID, facts.TextOrigin = text, id, "service"
+				facts.Text, facts.TextID, facts.TextOrigin, facts.Sensitivity = text, id, "service", level
 			}
 		}
 		for _, h := range r.obs.Retrievals[0].Candidates { // whole, where a packed text may be cut
-			take(h.ID, h.Source, h.Revision, h.Text)
+			take(h.ID, h.Source, h.Revision, h.Text, h.Sensitivity)
 		}
 		for _, p := range production {
-			take(p.ID, p.Source, p.Revision, p.Text)
+			take(p.ID, p.Source, p.Revision, p.Text, p.Sensitivity)
 		}
 	}
 }

@@ -60,12 +60,15 @@ func (o *off) refuse() error {
 }
 
 // failed records a failed trial, or why it was not made where the backend went off while it waited for its turn.
-func (o *off) failed(t *matrix.Trial, failure error) {
+func (o *off) failed(t *matrix.Trial, failure error, usage matrix.Usage) {
 	if reason := o.reason(); reason != "" && t.Attempts == 0 {
 		t.Status, t.Reason = matrix.StatusNotRun, reason
 		return
 	}
 	t.Status, t.Error = matrix.StatusError, callError(failure)
+	if t.Error.Kind == matrix.KindSecret {
+		t.Usage = usage // it was answered, and has to be paid for
+	}
 }
 
 // saw looks at a try that has ended.

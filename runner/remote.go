@@ -2,12 +2,12 @@ package runner
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
@@ -148,12 +148,11 @@ func (r *caseRun) serviceCall(cell matrix.CellID, step string, rep int) matrix.C
 }
 
 // serviceRequest is a request with an id of its own, which no cache of the service has seen.
-func (r *caseRun) serviceRequest(key string, packed []matrix.Packed, seed *int64) adapters.PipelineRequest {
+func (r *caseRun) serviceRequest(packed []matrix.Packed, seed *int64) adapters.PipelineRequest {
 	g := r.experiment.Pipeline.Generate
 	temperature := g.Temperature.Float()
-	_, digest, _ := strings.Cut(key, ":")
 	req := adapters.PipelineRequest{
-		RequestID: "culprit-" + digest[:min(16, len(digest))] + "-" + strconv.FormatInt(time.Now().UnixNano(), 36),
+		RequestID: "culprit-" + strings.ToLower(rand.Text()), // and nothing of the call, whose key is made of texts
 		Query:     r.c.Question(), Principal: r.c.As, Filters: conditions(r.production().filter), K: r.experiment.Pipeline.Search.K,
 		Answer: true, Temperature: &temperature, Seed: seed, MaxTokens: g.MaxTokens, Stop: g.Stop,
 	}
@@ -202,10 +201,13 @@ func (r *caseRun) prepareService(t *matrix.Trial) error {
 // serve makes one trial by the service and records its trace. A failing call is an observation.
 func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	callCtx, journal := r.begin(ctx, r.calls[t.CallKey], t.CallKey, true)
-	req := r.serviceRequest(t.CallKey, given(t), &t.Seed)
+	req := r.serviceRequest(given(t), &t.Seed)
+	journal.privately(r.experiment.Sensitivity.Unseen(), packedTexts(t.Packed)...)
 	t.At, t.RequestID = r.stamp(), req.RequestID
 	trace, failure := r.pipeline.Ask(callCtx, req)
-	nameByText(&trace)
+	if failure == nil {
+		failure = r.nameByText(&trace)
+	}
 	if gaveUp(ctx, failure) {
 		return ctx.Err()
 	}
@@ -218,13 +220,15 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	t.Attempts, t.Outside = journal.tries, true
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
-		r.ledger.offs[r.experiment.Backends.Pipeline].failed(t, failure)
+		r.ledger.offs[r.experiment.Backends.Pipeline].failed(t, failure, matrix.Usage{})
+		t.Error = journal.conceal(t.Error)
 		if t.Unobserved = []string{matrix.PromptUnobserved}; given(t) == nil && r.service.packed == nil {
 			t.Unobserved = append(t.Unobserved, matrix.PackedUnobserved)
 		}
 	} else if err := r.readTrace(callCtx, t, &trace); err != nil {
 		return err
 	}
+	r.classify(t)
 	if t.Cell == matrix.CellA && t.Rep == 1 {
 		r.service.trace = trace
 	}
@@ -293,6 +297,8 @@ func (r *caseRun) readTrace(ctx context.Context, t *matrix.Trial, trace *adapter
 		}
 	case sent == nil:
 		t.Packed, t.Unobserved = []matrix.Packed{}, append(t.Unobserved, matrix.PackedUnobserved)
+	default: // it stays what was given; that it was packed, nobody says
+		t.Unobserved = append(t.Unobserved, matrix.PackedUnobserved)
 	}
 	if trace.Prompt == nil {
 		t.Unobserved = append(t.Unobserved, matrix.PromptUnobserved)

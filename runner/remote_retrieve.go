@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -88,11 +89,13 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 		return false, nil
 	}
 	callCtx, journal := r.begin(ctx, call, out.CallKey, true)
-	req := r.serviceRequest(out.CallKey, nil, nil)
+	req := r.serviceRequest(nil, nil)
 	req.Answer = false
 	out.At = r.stamp()
 	trace, failure := r.pipeline.Ask(callCtx, req)
-	nameByText(&trace)
+	if failure == nil {
+		failure = r.nameByText(&trace)
+	}
 	if gaveUp(ctx, failure) {
 		return false, ctx.Err()
 	}
@@ -131,11 +134,11 @@ func (r *caseRun) readRetrieval(out *matrix.Retrieval, trace *adapters.Trace) bo
 	if ranking == nil {
 		return false
 	}
-	recordSearches(out, trace)
+	recordSearches(r.experiment.Sensitivity, out, trace)
 	out.EmbedModel = trace.EmbedModel
-	out.Candidates = hitsOf(ranking)
+	out.Candidates = hitsOf(r.experiment.Sensitivity, ranking)
 	if trace.Candidates != nil && trace.Reranked != nil {
-		out.RerankModel, out.RerankOrder, out.Reranked = "of the service", "returned", hitsOf(trace.Reranked)
+		out.RerankModel, out.RerankOrder, out.Reranked = "of the service", "returned", hitsOf(r.experiment.Sensitivity, trace.Reranked)
 		out.RerankTop = len(trace.Reranked)
 		if top := r.experiment.Pipeline.Rerank; top != nil {
 			out.RerankTop = top.Top
@@ -145,7 +148,7 @@ func (r *caseRun) readRetrieval(out *matrix.Retrieval, trace *adapters.Trace) bo
 }
 
 // recordSearches records what the service searched for, with each search where it tells of several. One is the retrieval itself.
-func recordSearches(out *matrix.Retrieval, trace *adapters.Trace) {
+func recordSearches(rules *matrix.Sensitivity, out *matrix.Retrieval, trace *adapters.Trace) {
 	var queries []string
 	for _, s := range trace.Retrievals {
 		filter := matrix.Filter(nil)
@@ -159,7 +162,7 @@ func recordSearches(out *matrix.Retrieval, trace *adapters.Trace) {
 		case len(trace.Retrievals) > 1:
 			one := matrix.Searched{Query: s.Query, Filter: filter}
 			if s.Candidates != nil {
-				one.Candidates = hitsOf(s.Candidates)
+				one.Candidates = hitsOf(rules, s.Candidates)
 			}
 			out.Searches = append(out.Searches, one)
 		case filter != nil:
@@ -180,8 +183,9 @@ func recordSearches(out *matrix.Retrieval, trace *adapters.Trace) {
 	}
 }
 
-// nameByText gives an id to the items of which only the text was told.
-func nameByText(trace *adapters.Trace) {
+// nameByText gives an id to the items of which only the text was told. Of a restricted text it would tell a hash that can be guessed:
+// such an item is an error.
+func (r *caseRun) nameByText(trace *adapters.Trace) error {
 	lists := [][]adapters.TraceItem{trace.Candidates, trace.Reranked, trace.Packed}
 	for _, s := range trace.Retrievals {
 		lists = append(lists, s.Candidates)
@@ -189,16 +193,21 @@ func nameByText(trace *adapters.Trace) {
 	for _, items := range lists {
 		for i := range items {
 			if items[i].ID == "" && items[i].Text != nil {
+				if r.experiment.Sensitivity.Told(items[i].Access) == matrix.Restricted {
+					return adapters.NewError(r.experiment.Backends.Pipeline.Adapter, "ask", adapters.KindInvalid,
+						errors.New("the trace tells a restricted text without an id, and an id made of the text could be guessed: let the service tell ids"))
+				}
 				items[i].ID = matrix.TextID(*items[i].Text)
 			}
 		}
 	}
+	return nil
 }
 
-func hitsOf(items []adapters.TraceItem) []matrix.Hit {
+func hitsOf(rules *matrix.Sensitivity, items []adapters.TraceItem) []matrix.Hit {
 	hits := make([]matrix.Hit, 0, len(items))
 	for i, item := range items {
-		h := matrix.Hit{Rank: i + 1, ID: item.ID, Source: item.Source, Revision: item.Revision, Access: item.Access}
+		h := matrix.Hit{Rank: i + 1, ID: item.ID, Source: item.Source, Revision: item.Revision, Access: item.Access, Sensitivity: rules.Told(item.Access)}
 		if item.Score != nil {
 			h.Score = score(*item.Score)
 		}
@@ -218,7 +227,7 @@ func (r *caseRun) packedOf(ctx context.Context, trace *adapters.Trace, sent []ma
 		if at := slices.IndexFunc(trace.Candidates, func(c adapters.TraceItem) bool { return c.ID == item.ID }); item.Text == nil && at >= 0 {
 			item.Text = trace.Candidates[at].Text
 		}
-		p := matrix.Packed{ID: item.ID, Source: item.Source, Revision: item.Revision, Access: item.Access}
+		p := matrix.Packed{ID: item.ID, Source: item.Source, Revision: item.Revision, Access: item.Access, Sensitivity: r.experiment.Sensitivity.Told(item.Access)}
 		if item.Score != nil {
 			p.Score = score(*item.Score)
 		}
@@ -231,11 +240,11 @@ func (r *caseRun) packedOf(ctx context.Context, trace *adapters.Trace, sent []ma
 				return nil, ctx.Err()
 			}
 			if err == nil && len(stored) == 1 {
-				p.Text = matrix.NewText(stored[0].Text)
+				p.Text, p.Sensitivity = matrix.NewText(stored[0].Text), r.level(stored[0].Access, stored[0].Metadata)
 			}
 		}
 		if i := slices.IndexFunc(sent, func(s matrix.Packed) bool { return s.ID == item.ID }); i >= 0 {
-			p.Gold = sent[i].Gold
+			p.Gold, p.Sensitivity = sent[i].Gold, p.Sensitivity.Max(sent[i].Sensitivity)
 		}
 		p.Units = r.count(p.Text.Value)
 		packed = append(packed, p)

@@ -46,7 +46,7 @@ func TestRecordSearches(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := matrix.Retrieval{QueryEffective: "as typed", Filter: declared}
-			recordSearches(&got, &tt.trace)
+			recordSearches(nil, &got, &tt.trace)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

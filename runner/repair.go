@@ -164,7 +164,7 @@ func (r *caseRun) deepestGold(q *matrix.Retrieval) int {
 func (r *caseRun) goldAhead(hits []matrix.Hit) []matrix.Hit {
 	var out []matrix.Hit
 	for _, p := range r.goldContext() {
-		out = append(out, matrix.Hit{ID: p.ID, Source: p.Source, Revision: p.Revision, Text: p.Text})
+		out = append(out, matrix.Hit{ID: p.ID, Source: p.Source, Revision: p.Revision, Text: p.Text, Sensitivity: p.Sensitivity})
 	}
 	for _, h := range hits {
 		if !slices.ContainsFunc(out, func(g matrix.Hit) bool { return g.ID == h.ID }) {

@@ -156,10 +156,11 @@ func (r *caseRun) retrievesLocally(s search) bool {
 }
 
 // recordHits copies a ranking; texts are kept near the cutoff.
-func recordHits(out *matrix.Retrieval, response adapters.SearchResponse) {
+func (r *caseRun) recordHits(out *matrix.Retrieval, response adapters.SearchResponse) {
 	out.LowerIsBetter, out.Cap = response.LowerIsBetter, response.Cap
 	for i, h := range response.Hits {
 		hit := matrix.Hit{Rank: i + 1, ID: h.ID, Source: h.Source, Revision: h.Revision, Access: h.Access, Metadata: h.Metadata}
+		r.experiment.Sensitivity.Classify(&hit, r.rights)
 		if h.Score != nil {
 			hit.Score = score(*h.Score)
 		}
@@ -177,7 +178,7 @@ func (r *caseRun) searchFor(ctx context.Context, s search, out *matrix.Retrieval
 	}
 	response, err := r.ask(ctx, s, s.queries[0], out)
 	if err == nil {
-		recordHits(out, response)
+		r.recordHits(out, response)
 	}
 	return err
 }

@@ -148,7 +148,7 @@ func (r *caseRun) searchAll(ctx context.Context, s search, out *matrix.Retrieval
 		if err != nil {
 			return err
 		}
-		recordHits(&one, response)
+		r.recordHits(&one, response)
 		out.Searches = append(out.Searches, matrix.Searched{
 			Query: one.QueryEffective, Filter: one.Filter, LowerIsBetter: one.LowerIsBetter, Candidates: one.Candidates, Deeper: one.Deeper, Cap: one.Cap,
 		})

@@ -53,7 +53,8 @@ type session struct {
 	count      counter
 	now        func() time.Time
 	progress   *Progress
-	reuse      *reuse // identical calls, over all sessions that share the backends
+	rights     []string // fields that tell who may see an item
+	reuse      *reuse   // identical calls, over all sessions that share the backends
 	flow       *flow
 
 	deterministic bool
@@ -97,6 +98,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 		return nil, err
 	}
 	if execution != nil {
+		execution.Guard(o.Secrets.Redactor().Holds)
 		differs, err := invocation.Pins.Difference(&pins)
 		if err != nil {
 			return nil, err
@@ -156,6 +158,7 @@ func begin(l *experiments.Loaded, o *Options, s *session, pins results.Pins) (*r
 	if err != nil {
 		return nil, err
 	}
+	e.Guard(o.Secrets.Redactor().Holds)
 	if o.Fresh {
 		e.Fresh()
 	}
@@ -229,6 +232,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 		cases[i] = &l.Cases[i].Case
 	}
 	s.reuse.expect(cases)
+	s.rights = rightsOf(s.experiment, cases)
 	for _, note := range b.storeInfo.Notes {
 		s.warn(note)
 	}
@@ -433,6 +437,7 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 		}
 	}()
 	c := &o.lc.Case
+	o.observations = o.observations.Restrict()
 	evaluation := verdict.EvaluateDigested("", s.experiment, c, o.plan, o.observations, o.features) // the seal makes the digest
 	pins, err := s.pinsAfter(o.observations)
 	if err != nil {

@@ -69,7 +69,9 @@ func (r *caseRun) draw() []matrix.Packed {
 	all = append(all, ranked...)
 	for _, v := range r.presence.sample {
 		it := v.item
-		all = append(all, drawn{v.seed, matrix.Hit{ID: it.ID, Source: it.Source, Revision: it.Revision, Text: matrix.NewText(it.Text), Access: it.Access, Metadata: it.Metadata}})
+		all = append(all, drawn{v.seed, matrix.Hit{
+			ID: it.ID, Source: it.Source, Revision: it.Revision, Text: matrix.NewText(it.Text), Access: it.Access, Metadata: it.Metadata, Sensitivity: r.level(it.Access, it.Metadata),
+		}})
 	}
 	out := []matrix.Packed{}
 	for _, d := range all {
@@ -77,7 +79,7 @@ func (r *caseRun) draw() []matrix.Packed {
 		unfit := h.Text.Value == "" || !r.c.As.Authorised(h.Access, h.Metadata) || r.isAnyGold(h.ID, h.Source, h.Revision, h.Text) || r.declared(h.ID, h.Source) ||
 			slices.ContainsFunc(out, func(p matrix.Packed) bool { return p.ID == h.ID || p.Text.Ref == h.Text.Ref })
 		if !unfit {
-			out = append(out, matrix.Packed{ID: h.ID, Source: h.Source, Revision: h.Revision, Text: h.Text, Access: h.Access, Units: r.count(h.Text.Value)})
+			out = append(out, matrix.Packed{ID: h.ID, Source: h.Source, Revision: h.Revision, Text: h.Text, Access: h.Access, Units: r.count(h.Text.Value), Sensitivity: h.Sensitivity})
 		}
 	}
 	return out

@@ -38,7 +38,7 @@ func TestServiceThatStrays(t *testing.T) {
 			}
 			return given
 		}, want: "generate/ignored-evidence"},
-		{name: "no packed", pack: func([]item) []item { return nil }, want: "generate/ignored-evidence"},
+		{name: "no packed", pack: func([]item) []item { return nil }, want: "inconclusive"},
 		{name: "its own search", pack: func([]item) []item { return own }, strays: `"fee" was given, and "lunch", "fee" packed`, want: "inconclusive"},
 		{name: "other items", pack: func([]item) []item { return own[:1] }, strays: `"fee" was given, and "lunch" packed`, want: "inconclusive"},
 		{name: "nothing", pack: func([]item) []item { return []item{} }, strays: `"fee" was given, and nothing packed`, want: "inconclusive"},

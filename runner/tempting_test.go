@@ -28,7 +28,7 @@ func TestTemptingFiles(t *testing.T) {
 		"ends-in-one-letter-of-the-span":            "index/overwritten, abstain/refused-answerable",
 		"invisible-body":                            "index/ghost",
 		"missing-and-a-prompt-without-context":      "index/missing, prompt/not-serialised",
-		"missing-and-a-prompt-without-texts":        "index/missing, prompt/wrong-variable",
+		"missing-and-a-replaced-fact":               "index/missing, prompt/escaped-away",
 		"no-evidence-declared":                      "inconclusive",
 		"no-shared-word-below-the-depth":            "retrieve/vocabulary-miss, abstain/refused-answerable",
 		"old-revision-holds-the-span":               "index/stale",

@@ -32,6 +32,7 @@ type wanted struct {
 	facts  *matrix.GoldFacts
 	as     matrix.Principal
 	fields []string // that the filter and the asker's attributes are held against
+	rules  *matrix.Sensitivity
 	split  *verdict.Split
 	text   verdict.Span
 	seen   bool          // the gold text comes from an item that the asker may see
@@ -47,7 +48,7 @@ func newSearchParty(e *matrix.Experiment, cases []*matrix.Case) *searchParty {
 			for j, g := range r.AnyOf {
 				span := verdict.NewSpan(g.Span)
 				w := &wanted{
-					number: len(p.wanted), gold: g, span: span, text: verdict.NewSpan(g.Text), as: c.As, fields: fields, split: span.NewSplit(),
+					number: len(p.wanted), gold: g, span: span, text: verdict.NewSpan(g.Text), as: c.As, fields: fields, rules: e.Sensitivity, split: span.NewSplit(),
 					facts: &matrix.GoldFacts{Requirement: i, Alternative: j},
 				}
 				p.wanted = append(p.wanted, w)
@@ -110,7 +111,7 @@ func (w *wanted) seeOwn(item *adapters.Item, holds bool, outdated []string) {
 	stale, allowed := verdict.Stale(w.gold, item.Revision), w.as.Authorised(item.Access, item.Metadata)
 	w.facts.Items = append(w.facts.Items, matrix.GoldItem{
 		ID: item.ID, Source: item.Source, Revision: item.Revision, Text: matrix.NewText(item.Text),
-		Access: item.Access, Allowed: allowed, Metadata: w.rights(item), Stale: stale,
+		Access: item.Access, Allowed: allowed, Metadata: w.rights(item), Stale: stale, Sensitivity: w.rules.Of(item.Access, item.Metadata),
 		IndexedAt: stampOf(item.IndexedAt), UpdatedAt: stampOf(item.UpdatedAt), Outdated: outdated,
 	})
 	// The first item that holds the span is the gold text; one that the asker may see is better.
@@ -262,4 +263,22 @@ func (w *wanted) settle(complete bool) {
 	case w.facts.Text.Ref == "":
 		w.facts.Text, w.facts.TextOrigin, w.facts.TextID = matrix.NewText(w.gold.Span), "span", w.gold.Source
 	}
+	w.facts.Sensitivity = w.level()
+}
+
+// level is how sensitive the gold text is: as the item that it is of, or that holds it; where there is none, as an item that says nothing.
+func (w *wanted) level() matrix.Level {
+	level := matrix.Level("")
+	for _, i := range w.facts.Items {
+		if i.ID == w.facts.TextID || w.facts.TextOrigin != "store" {
+			level = level.Max(i.Sensitivity)
+		}
+	}
+	if w.other.ID != "" {
+		level = level.Max(w.rules.Of(w.other.Access, w.other.Metadata))
+	}
+	if level == "" {
+		level = w.rules.Of(nil, nil)
+	}
+	return level
 }

@@ -97,12 +97,12 @@ func faults() []fault {
 		b.set(storeFaults+"omit", []any{b.gold})
 	})
 	add("it is truncated", "index/partial", anywhere, stored(func(b *base) tree { return tree{"text": b.beforeSpan() + b.span[:len(b.span)/2]} }))
-	add("its end is not ingested", "index/partial", []string{"tail"}, stored(func(b *base) tree { return tree{"text": b.goldText[:b.tail]} })).shows = true
+	add("its end is not ingested", "index/partial", []string{"tail"}, stored(func(b *base) tree { return tree{"text": b.goldText[:b.tail]} }))
 	// Where the case names a source and not the item, as in tail, another body may be any other section.
 	add("it is overwritten", "index/overwritten", []string{"plain/", "flood/", "prefixes", "rerank/", "status", "order"}, stored(func(*base) tree { return tree{"text": "Nobody keeps bees here any more."} }))
 	add("it is edited around the span", "index/overwritten", []string{"tail"}, stored(func(b *base) tree {
 		return tree{"text": "Some still believe that " + b.span + ", and ask us every week."}
-	})).shows = true
+	}))
 	add("a stale copy is stored", "index/stale", []string{"plain/"}, stored(func(b *base) tree {
 		return tree{"text": strings.Replace(b.goldText, b.span, b.old, 1), "revision": "2024"}
 	}))
@@ -159,7 +159,7 @@ func faults() []fault {
 	// The assembly.
 	add("the packer drops it", "assemble/lost", anywhere, setting("pipeline.faults.drop", gold))
 	add("the packer cuts it before the fact", "assemble/span-truncated", []string{"plain/", "flood/", "order"}, setting("pipeline.faults.cut", func(b *base) any { return len(b.beforeSpan()) + 1 }))
-	add("the packer cuts it behind the span", "assemble/span-truncated", []string{"tail"}, setting("pipeline.faults.cut", func(b *base) any { return b.tail })).shows = true
+	add("the packer cuts it behind the span", "assemble/span-truncated", []string{"tail"}, setting("pipeline.faults.cut", func(b *base) any { return b.tail }))
 	add("the packer shows it under another id", "assemble/id-body-mismatch", []string{"plain/"}, setting("pipeline.faults.relabel", func(b *base) any { return tree{b.gold: b.other} })).shows = true
 	add("the budget stops before it", "assemble/budget-cut", []string{"plain/", "order"}, setting("pipeline.assemble.budget", func(b *base) any { return budget(b.needs - 3) }))
 	add("the budget skips it", "assemble/budget-cut", []string{"plain/", "order"}, setting("pipeline.assemble", func(b *base) any { return tree{"budget": budget(b.needs - 3), "overflow": "skip"} }))

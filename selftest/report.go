@@ -94,7 +94,7 @@ type Accuracy struct {
 	Product    Rate `json:"product_stage"` // on the same cases as the baselines, an inconclusive verdict counted as wrong
 
 	Verified      Rate `json:"verified"`       // of the verdicts given
-	VerifiedWrong Rate `json:"verified_wrong"` // of those, the label is wrong
+	VerifiedWrong Rate `json:"verified_wrong"` // of those, what is verified was not injected
 	Generations   int  `json:"generations"`
 	FixedN        int  `json:"generations_at_fixed_n"` // what 20 of each cell would have taken
 
@@ -124,6 +124,8 @@ type Compound struct {
 	First  Rate `json:"first_stage"`  // the verdict's first defect is in the stage of the earlier fault
 	Behind Rate `json:"second_named"` // the later fault is named beside it or behind it, before anything is mended
 	Mended Rate `json:"second_appears"`
+
+	VerifiedWrong Rate `json:"verified_wrong"` // of the verdicts with something verified, before and after the first is mended
 }
 
 // Healthy counts cases in which nothing was broken. Where the generator passes at 80 % or more, any defect is false blame; where it passes
@@ -134,6 +136,8 @@ type Healthy struct {
 	Blamed       []Confused `json:"blamed"`
 	Generations  int        `json:"generations"`
 	FixedN       int        `json:"generations_at_fixed_n"`
+
+	VerifiedWrong Rate `json:"verified_wrong"` // of the verdicts with something verified, where nothing is broken
 }
 
 // AA counts pairs of runs of one system. A flip is two different verdicts, both given: another outcome, or another stage first.
@@ -204,9 +208,7 @@ func tally(jobs []*job) Accuracy {
 				continue
 			}
 			given, stage, label = given+1, stage+one(rightStage), label+one(rightLabel)
-			if g.grade == verdict.Verified {
-				verified, wrong = verified+1, wrong+one(!rightLabel)
-			}
+			verified, wrong = verified+one(len(g.verified) > 0), wrong+one(j.verifiedWrong(&g))
 		}
 	}
 	a.Inconclusive, a.Stage, a.Label = rate(open, a.Cases), rate(stage, given), rate(label, given)
@@ -284,11 +286,39 @@ func healthy(jobs []*job) Healthy {
 			}
 		}
 	}
-	h.FalseBlame, h.Inconclusive, h.Blamed = rate(blamed, n), rate(open, n), confusion(what)
+	h.FalseBlame, h.Inconclusive, h.Blamed, h.VerifiedWrong = rate(blamed, n), rate(open, n), confusion(what), verified(jobs...)
 	return h
 }
 
 func (j *job) rightLabel(g *seen) bool { return g.given == j.want || g.given == j.also }
+
+// verifiedWrong reports whether anything that is verified was not injected.
+func (j *job) verifiedWrong(g *seen) bool {
+	return slices.ContainsFunc(g.verified, func(name string) bool { return !j.injected(name) })
+}
+
+// injected reports whether what a verdict blames is what is broken. A generator that passes less often than is reliable is broken, too.
+func (j *job) injected(name string) bool {
+	stage := stageOf(name)
+	switch {
+	case name == thePrompt:
+		return stageOf(j.want) == stage || stageOf(j.later) == stage
+	case j.rate > 0 && j.rate < reliable && (stage == string(verdict.StageGenerate) || stage == string(verdict.StageAbstain)):
+		return true
+	}
+	return slices.Contains([]string{j.want, j.also, j.later}, name)
+}
+
+// verified counts the runs in which something is verified, and those in which that was not injected.
+func verified(jobs ...*job) Rate {
+	n, wrong := 0, 0
+	for _, j := range jobs {
+		for i := range j.got {
+			n, wrong = n+one(len(j.got[i].verified) > 0), wrong+one(j.verifiedWrong(&j.got[i]))
+		}
+	}
+	return rate(wrong, n)
+}
 
 func (j *job) rightStage(g *seen) bool {
 	return stageOf(g.given) == stageOf(j.want) || j.also != "" && stageOf(g.given) == stageOf(j.also)
@@ -342,22 +372,24 @@ func (r *Report) miss(j *job, g *seen) {
 
 func (r *Report) compound(pairs []*pair) {
 	var first, behind, mended, n int
+	var counted []*job
 	for _, p := range pairs {
 		both, alone := &p.both.got[0], &p.mended.got[0]
 		if alone.harmless() || both.harmless() {
 			continue
 		}
 		n++
+		counted = append(counted, p.both, p.mended)
 		ok, appears := p.both.rightStage(both), p.mended.rightStage(alone)
 		first, mended, behind = first+one(ok), mended+one(appears), behind+one(slices.Contains(slices.Concat(both.all, both.behind), p.second.want))
-		if !ok {
+		if !ok || p.both.verifiedWrong(both) {
 			r.miss(p.both, both)
 		}
-		if !appears {
+		if !appears || p.mended.verifiedWrong(alone) {
 			r.miss(p.mended, alone)
 		}
 	}
-	r.Compound = Compound{First: rate(first, n), Behind: rate(behind, n), Mended: rate(mended, n)}
+	r.Compound = Compound{First: rate(first, n), Behind: rate(behind, n), Mended: rate(mended, n), VerifiedWrong: verified(counted...)}
 }
 
 func (r *Report) faults(o Options, s *study) {
@@ -369,7 +401,7 @@ func (r *Report) faults(o Options, s *study) {
 	}
 	for _, j := range s.deterministic {
 		for i := range j.got {
-			if g := &j.got[i]; !g.harmless() && !j.rightLabel(g) {
+			if g := &j.got[i]; !g.harmless() && (!j.rightLabel(g) || j.verifiedWrong(g)) {
 				r.miss(j, g)
 			}
 		}
@@ -413,14 +445,16 @@ func (r *Report) hold() {
 	blame := r.Healthy.FalseBlame
 	r.threshold("healthy noisy cases: false blame, with its interval", "< 5 %, n ≥ 2,000", blame, blame.N >= healthyCases, func() bool { return number(blame.Wilson95[1]) < 0.05 })
 	most("same system twice: flips", r.AA.Flips, 5)
-	most("deterministic faults: verified and wrong", r.Deterministic.VerifiedWrong, 1)
-	most("noisy faults: verified and wrong", r.Noisy.VerifiedWrong, 5)
+	most("deterministic cases: verified and not injected", plus(r.Deterministic.VerifiedWrong, r.Compound.VerifiedWrong), 1)
+	most("noisy cases: verified and not injected", plus(r.Noisy.VerifiedWrong, r.Healthy.VerifiedWrong), 5)
 	spent := rate(r.Noisy.Generations+r.Healthy.Generations, r.Noisy.FixedN+r.Healthy.FixedN)
 	r.threshold("generations, of those at a fixed n", "≤ 50 %", spent, spent.N > 0 && fmt.Sprint(noisyRepeats) != fmt.Sprint(fixedRepeats), func() bool { return 2*spent.K <= spent.N })
 	if slices.ContainsFunc(r.Thresholds, func(t Threshold) bool { return t.State == Missed }) {
 		r.Exit = exitBlocked
 	}
 }
+
+func plus(a, b Rate) Rate { return rate(a.K+b.K, a.N+b.N) }
 
 const exitBlocked = 3 // as culprit run: finished, and something blocks
 

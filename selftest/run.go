@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -51,9 +52,9 @@ type seen struct {
 	given       string   // stage/label of the first defect, or the outcome where there is none
 	all         []string // of every defect
 	behind      []string // of those that a repair revealed
-	grade       verdict.Grade
-	span        string // what the span script says
-	right       bool   // A passes
+	verified    []string // what is blamed with the grade verified: a defect, or the production prompt
+	span        string   // what the span script says
+	right       bool     // A passes
 	generations int
 	fixed       int // generations that a fixed number of repeats takes for the same cells
 }
@@ -63,6 +64,7 @@ type job struct {
 	fault string
 	want  string
 	also  string // as true as want; "": nothing
+	later string // the fault that it hides; "": none
 	shape string
 	seed  uint64
 	rate  float64 // pass rate of the generator; 0: deterministic
@@ -159,6 +161,9 @@ func (h *harness) run(ctx context.Context, j *job) (err error) {
 	return nil
 }
 
+// thePrompt is what is blamed where the generator answers right through the reference prompt.
+const thePrompt = string(verdict.StagePrompt)
+
 // look reads from a bundle what is counted.
 func look(b *results.Bundle) seen {
 	e := &b.Evaluation
@@ -167,10 +172,19 @@ func look(b *results.Bundle) seen {
 		s.all = append(s.all, d.Name())
 	}
 	if len(s.all) > 0 {
-		s.given, s.grade = s.all[0], e.Defects[0].Grade
+		s.given = s.all[0]
 	}
 	for _, d := range e.Behind {
 		s.behind = append(s.behind, d.Name())
+	}
+	for _, d := range slices.Concat(e.Defects, e.Behind) {
+		switch byPrompt := d.Repair == string(matrix.RungPrompt) && d.Stage != verdict.StagePrompt; {
+		case d.Grade != verdict.Verified:
+		case byPrompt:
+			s.verified = append(s.verified, thePrompt) // which the reference prompt acquits the generator for
+		default:
+			s.verified = append(s.verified, d.Name())
+		}
 	}
 	for i := range b.Observations.Trials {
 		t := &b.Observations.Trials[i]

@@ -14,7 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -98,8 +100,8 @@ func TestSameOptionsSameReport(t *testing.T) {
 func TestTally(t *testing.T) {
 	t.Parallel()
 	jobs := []*job{
-		{want: "index/missing", got: []seen{{given: "index/missing", all: []string{"index/missing"}, grade: verdict.Verified, span: "index", generations: 2, fixed: 40}}},
-		{want: "index/missing", got: []seen{{given: "index/stale", all: []string{"index/stale"}, grade: verdict.Verified, span: "index", generations: 2, fixed: 40}}},
+		{want: "index/missing", got: []seen{{given: "index/missing", all: []string{"index/missing"}, verified: []string{"index/missing"}, span: "index", generations: 2, fixed: 40}}},
+		{want: "index/missing", got: []seen{{given: "index/stale", all: []string{"index/stale"}, verified: []string{"index/stale"}, span: "index", generations: 2, fixed: 40}}},
 		{want: "retrieve/below-cutoff", got: []seen{{given: "generate/unstable", all: []string{"generate/unstable"}, span: "index"}, {given: inconclusive, span: "retrieve"}}},
 		{want: "retrieve/below-cutoff", got: []seen{{given: string(verdict.Pass), right: true}}},
 		{want: "generate/x", also: "abstain/y", got: []seen{{given: "abstain/y", span: "generate"}}},
@@ -121,6 +123,40 @@ func TestTally(t *testing.T) {
 	}
 	if a.Cases != 5 || a.Harmless != 1 || a.Generations != 4 || a.FixedN != 80 {
 		t.Errorf("%d cases, %d harmless, %d of %d generations; want 5, 1, 4 of 80", a.Cases, a.Harmless, a.Generations, a.FixedN)
+	}
+}
+
+// TestVerifiedWrong: whatever is verified must have been injected, be it the first defect or another, a label or the production prompt.
+func TestVerifiedWrong(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		job      job
+		verified []string
+		want     bool
+	}{
+		{"nothing is verified", job{want: "index/missing"}, nil, false},
+		{"what was injected", job{want: "rerank/demoted"}, []string{"rerank/demoted"}, false},
+		{"what is as true", job{want: "abstain/x", also: "generate/y"}, []string{"generate/y"}, false},
+		{"another behind it", job{want: "rerank/demoted"}, []string{"rerank/demoted", "assemble/budget-cut"}, true},
+		{"the second of two", job{want: "rerank/demoted", later: "assemble/budget-cut"}, []string{"rerank/demoted", "assemble/budget-cut"}, false},
+		{"the prompt for the generator's fault", job{want: "generate/contradicts"}, []string{thePrompt}, true},
+		{"the prompt for its own", job{want: "prompt/role-dropped"}, []string{thePrompt}, false},
+		{"a healthy case", job{want: "pass", rate: 0.9}, []string{"generate/unstable"}, true},
+		{"a generator that is not reliable", job{want: "pass", rate: 0.7}, []string{"generate/unstable"}, false},
+		{"the prompt for one that is not reliable", job{want: "pass", rate: 0.7}, []string{thePrompt}, true},
+	} {
+		if got := tt.job.verifiedWrong(&seen{verified: tt.verified}); got != tt.want {
+			t.Errorf("%s: wrong %t, want %t", tt.name, got, tt.want)
+		}
+	}
+	g := look(&results.Bundle{Evaluation: verdict.Evaluation{Defects: []verdict.Defect{
+		{Stage: verdict.StageRerank, Label: "demoted", Grade: verdict.Shown},
+		{Stage: verdict.StageGenerate, Label: "contradicts", Grade: verdict.Verified, Repair: string(matrix.RungPrompt)},
+		{Stage: verdict.StagePrompt, Label: "role-dropped", Grade: verdict.Verified, Repair: string(matrix.RungPrompt)},
+	}}})
+	if diff := cmp.Diff([]string{thePrompt, "prompt/role-dropped"}, g.verified); diff != "" {
+		t.Errorf("verified (-want +got):\n%s", diff)
 	}
 }
 

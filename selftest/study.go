@@ -147,6 +147,12 @@ func (f *fault) hides(g *fault) bool {
 		return false
 	case g.want == "embed/dimension-mismatch": // nothing can be searched, whatever is stored
 		return false
+	case stageOf(f.want) == "generate" && stageOf(g.want) == "abstain": // who refuses says nothing, be it right or wrong
+		return false
+	case f.want == "index/missing" && (g.want == "embed/vectors-misassigned" || g.want == "retrieve/approximate-miss"): // nothing is there to do it to
+		return false
+	case f.want == "index/not-yet-visible" && g.want != "retrieve/filtered-out": // a later search shows it, and does not find it either
+		return stageOf(g.want) != "embed" && stageOf(g.want) != "retrieve"
 	case g.want == "retrieve/query-altered": // it comes before the embedding
 		return stageOf(f.want) != "embed"
 	}
@@ -180,7 +186,7 @@ func pairs(o Options) []*pair {
 		b := s.newBase(seed)
 		b.spec = p.both.spec
 		p.first.inject(b)
-		p.both.fault, p.both.want, p.both.also = p.first.name+", and "+p.second.name, p.first.want, ""
+		p.both.fault, p.both.want, p.both.also, p.both.later = p.first.name+", and "+p.second.name, p.first.want, "", p.second.want
 	}
 	return all
 }

@@ -134,7 +134,6 @@ func (g *generator) response(x *modelapi.Exchange, a *answer, asked *chat) adapt
 	if len(a.Choices) > 1 {
 		out.Notes = append(out.Notes, "the server sent "+strconv.Itoa(len(a.Choices))+" choices where one was asked for: the first is taken")
 	}
-	g.hide(&out)
 	return out
 }
 

@@ -54,14 +54,12 @@ func (c *connection) server() modelapi.Server {
 	}
 }
 
-// hide takes keys that a server repeats out of what is kept of its answer.
-func (c *client) hide(r *adapters.GenerateResponse) {
-	text := c.WithoutKeys(r.Text)
-	if text != r.Text {
-		r.Notes = append(r.Notes, "the answer held a key of this connection, which was taken out")
+// hide takes keys that a server repeats out of what is kept beside its answer. One in the answer is an error, and nothing of it is kept.
+func (c *client) hide(op string, r *adapters.GenerateResponse) (err error) {
+	if c.WithoutKeys(r.Text) != r.Text || c.WithoutKeys(r.Refusal) != r.Refusal {
+		r.Text, r.Refusal, err = "", "", adapters.SecretInOutput(Name, op)
 	}
-	r.Text = text
-	for _, s := range []*string{&r.Refusal, &r.ModelReported, &r.SystemFingerprint, &r.RequestID, &r.FinishReason} {
+	for _, s := range []*string{&r.ModelReported, &r.SystemFingerprint, &r.RequestID, &r.FinishReason} {
 		*s = c.WithoutKeys(*s)
 	}
 	for name, value := range r.Metadata {
@@ -71,4 +69,5 @@ func (c *client) hide(r *adapters.GenerateResponse) {
 	for i, note := range r.Notes {
 		r.Notes[i] = c.WithoutKeys(note)
 	}
+	return err
 }

@@ -65,7 +65,9 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 				if broke := g.broke(ctx, op, x, &a); broke != nil {
 					return none, broke
 				}
-				return g.response(x, &a, asked), nil
+				out := g.response(x, &a, asked)
+				err := g.hide(op, &out)
+				return out, err
 			}
 		}
 		if x.Whole() && (x.Status == http.StatusBadRequest || x.Status == http.StatusUnprocessableEntity) {
@@ -75,8 +77,8 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 					FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.Header), WireTime: x.Took, Quota: modelapi.Quota(x.Header),
 					Notes: append(asked.notes, "the provider's filter refused the prompt: "+g.Short(said.Message)),
 				}
-				g.hide(&blocked)
-				return blocked, nil
+				err := g.hide(op, &blocked)
+				return blocked, err
 			}
 			const most = 8 // parameters that there are to refuse
 			if tries < most && !said.TooLong() && g.parameters.learn(&said, asked.sent, g.Short(said.Message)) {

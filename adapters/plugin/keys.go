@@ -2,17 +2,22 @@ package plugin
 
 import (
 	"context"
+	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/culprit-rag/culprit/adapters"
+	pluginv1 "github.com/culprit-rag/culprit/adapters/plugin/proto/v1"
 )
 
 // withoutKeys takes keys out of every text that a plugin answers: it has them from its variables, and may repeat them.
 func withoutKeys(redact *adapters.Redactor) []grpc.DialOption {
 	clean := func(answer any, err error) error {
+		if op := repeats(answer, redact); op != "" && err == nil {
+			return adapters.SecretInOutput(Name, op)
+		}
 		if message, ok := answer.(proto.Message); ok && err == nil {
 			cleanMessage(message.ProtoReflect(), redact)
 		}
@@ -27,6 +32,22 @@ func withoutKeys(redact *adapters.Redactor) []grpc.DialOption {
 			return cleanStream{stream, clean}, err
 		}),
 	}
+}
+
+// repeats returns the method whose answer holds a key where it is evidence, "" for none.
+func repeats(answer any, redact *adapters.Redactor) string {
+	held := func(text string) bool { return redact.Answer(text) != text }
+	switch answer := answer.(type) {
+	case *pluginv1.GenerateResponse:
+		if held(answer.GetText()) || held(answer.GetRefusal()) {
+			return "generate"
+		}
+	case *pluginv1.SearchResponse:
+		if slices.ContainsFunc(answer.GetHits(), func(h *pluginv1.Hit) bool { return held(h.GetItem().GetText()) }) {
+			return "search"
+		}
+	}
+	return ""
 }
 
 type cleanStream struct {

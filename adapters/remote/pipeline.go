@@ -281,7 +281,12 @@ func (p *pipeline) call(ctx context.Context, op, method, address string, body []
 		}
 		return nil, p.Says(op, adapters.KindPermanent, "what the service answers is no JSON: at byte %d of %d: %v: it was %q", at.Offset, len(x.Answer), at, p.Short(string(x.Answer)))
 	}
-	return []byte(p.WithoutKeys(unescaped(x.Answer))), nil
+	said := unescaped(x.Answer)
+	kept := p.WithoutKeys(said)
+	if kept != said && op == "ask" {
+		return nil, adapters.SecretInOutput(Name, op)
+	}
+	return []byte(kept), nil
 }
 
 // unescaped is JSON in which no character is escaped that need not be: a key would not be known in it.

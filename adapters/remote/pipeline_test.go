@@ -334,7 +334,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestKeyInATrace lets the service repeat its key in what is kept.
+// TestKeyInATrace lets the service repeat its key in what is kept: then nothing of it is.
 func TestKeyInATrace(t *testing.T) {
 	t.Parallel()
 	p := open(t, func(w http.ResponseWriter, r *http.Request) {
@@ -342,12 +342,11 @@ func TestKeyInATrace(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"answer": key, "prompt": []any{map[string]string{"role": "system", "text": key}}, "packed": []any{map[string]string{"id": "a", "text": key}}})
 	}, `, "api_key_env": "KEY"`)
 	got, err := p.Ask(t.Context(), question)
-	if err != nil {
-		t.Fatal(err)
+	if adapters.KindOf(err) != adapters.KindSecret || got.Answer != "" || got.Prompt != nil || got.Packed != nil {
+		t.Errorf("%v, and it is kept: %+v", err, got)
 	}
-	kept, err := json.Marshal(got)
-	if err != nil || strings.Contains(string(kept), "sk-sentinel") || !strings.Contains(got.Answer, adapters.Redacted) {
-		t.Errorf("the key is kept: %s %v", kept, err)
+	if err != nil && strings.Contains(err.Error(), "sk-sentinel") {
+		t.Errorf("it shows the key: %v", err)
 	}
 }
 

@@ -47,7 +47,10 @@ func (p *pipeline) tapped(ctx context.Context, op string, req adapters.PipelineR
 	}
 	trace.Prompt = []adapters.Message{}
 	for _, m := range call.Messages {
-		trace.Prompt = append(trace.Prompt, adapters.Message{Role: m.Role, Text: p.WithoutKeys(m.Text)})
+		if p.WithoutKeys(m.Text) != m.Text {
+			return none, adapters.SecretInOutput(Name, op)
+		}
+		trace.Prompt = append(trace.Prompt, adapters.Message{Role: m.Role, Text: m.Text})
 	}
 	if substitution != nil {
 		trace.Packed = nil // what the service packed is not what the model saw

@@ -21,7 +21,8 @@ type app struct {
 	out, err stream
 	env      func(string) string
 	registry *adapters.Registry
-	json     bool // the command line asks for JSON
+	keys     *adapters.Secrets // that were read so far; see secrets
+	json     bool              // the command line asks for JSON
 }
 
 // stream is where something is written, and what is known of the place.
@@ -63,14 +64,18 @@ const (
 // main runs one command line and returns its exit code.
 func (a *app) main(ctx context.Context, args []string) int {
 	answer := &sticky{w: a.out.Writer}
-	a.out.Writer = answer
-	root := a.root() //nolint:contextcheck // a command gets its context when it runs; local files are read without one
+	keys := a.secrets()
+	out, errs := adapters.NewWriter(answer, keys.Redactor), adapters.NewWriter(a.err.Writer, keys.Redactor)
+	a.out.Writer, a.err.Writer = out, errs
+	defer func() { _ = errs.Flush() }() // nobody is left to be told
+	root := a.root()                    //nolint:contextcheck // a command gets its context when it runs; local files are read without one
 	a.json = asksForJSON(args)
 	root.SetArgs(args)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(err)
+	_ = out.Flush() // answer keeps the error
 	if answer.err != nil {
 		// The answer is torn, whatever it was. A code that says more than "failed" is kept.
 		err = writeError{answer.err}

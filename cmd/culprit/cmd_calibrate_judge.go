@@ -186,7 +186,7 @@ func (a *app) drawLabels(judged []verdict.JudgedAnswer, o calibrateJudgeOptions)
 	}
 	slices.SortFunc(drawn, func(a, b *verdict.JudgedAnswer) int { return cmp.Compare(order(a), order(b)) })
 	drawn = drawn[:min(o.sample, of)]
-	file, err := os.OpenFile(o.labels, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(o.labels, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return usage("%s is there already, and labels may be in it: name another file", quote(o.labels))
 	}

@@ -132,12 +132,15 @@ func (a *app) checkSettings(role, adapter string, settings json.RawMessage, dir 
 	return out
 }
 
-// secrets reads the keys of backends from the environment that the program was given.
+// secrets reads the keys of backends from the environment that the program was given, and knows all that were read so far.
 func (a *app) secrets() *adapters.Secrets {
-	return &adapters.Secrets{Env: func(name string) (string, bool) {
-		value := a.env(name)
-		return value, value != ""
-	}}
+	if a.keys == nil {
+		a.keys = &adapters.Secrets{Env: func(name string) (string, bool) {
+			value := a.env(name)
+			return value, value != ""
+		}}
+	}
+	return a.keys
 }
 
 // load reads an experiment and tells of its warnings.

@@ -74,7 +74,8 @@ func unkept(t *testing.T, where, text string, places ...string) {
 
 // gossip is a server of all that a run asks, which repeats the headers and the address of each call wherever a text can stand.
 type gossip struct {
-	URL string
+	URL   string
+	tells string // paths that hold it repeat what came in answers too, where a case ends with that
 
 	mu    sync.Mutex
 	heard map[string]bool // places whose keys came
@@ -87,7 +88,7 @@ var faultsOf = []string{"", "401", "500", "page", "hang", "redirect"}
 // startGossip starts one whose paths that hold a role fail.
 func startGossip(t *testing.T, role, fault string) *gossip {
 	t.Helper()
-	g := &gossip{heard: map[string]bool{}}
+	g := &gossip{tells: role, heard: map[string]bool{}}
 	ended := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -171,10 +172,14 @@ func (g *gossip) serve(w http.ResponseWriter, r *http.Request, body []byte, raw 
 		Answer    bool     `json:"answer"`
 	}
 	_ = json.Unmarshal(body, &ask)
+	answer := raw
+	if !strings.Contains(r.URL.Path, g.tells) {
+		answer = `"It is the first of May."`
+	}
 	switch path := r.URL.Path; {
 	case strings.HasSuffix(path, "/chat/completions"):
 		fmt.Fprintf(w, `{"id": %[1]s, "model": %[1]s, "system_fingerprint": %[1]s, "provider": %[1]s, "service_tier": %[1]s, "created": %[1]s, "choices": [
-			{"message": {"content": %[1]s, "refusal": %[1]s}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 9}}`, raw)
+			{"message": {"content": %[2]s}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 9}}`, raw, answer)
 	case strings.HasSuffix(path, "/embeddings"):
 		var data []string
 		for i, text := range ask.Input {
@@ -330,6 +335,9 @@ func TestSecretsStayHidden(t *testing.T) {
 				s := newSecretive(t, backends, more, places...)
 				s.all(t)
 				if fault == "" {
+					if role == "generator" { // no answer is left to be judged
+						places = places[:3]
+					}
 					g.told(t, places...)
 				}
 			})

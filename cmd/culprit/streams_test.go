@@ -98,6 +98,7 @@ func commandLines(t *testing.T, folder string) map[string][]string {
 		"diff":            {"diff", bundle, bundle},
 		"diff --json":     {"diff", bundle, bundle, "--json"},
 		"reexec":          {"reexec", bundle, travelPolicy, "--results", t.TempDir()},
+		"redact":          {"redact", bundle, "--out", t.TempDir()},
 		"labels":          {"labels"},
 		"labels of one":   {"labels", "index/missing"},
 		"sweep":           {"sweep", travelPolicy, "--case", "gym-fee", "--k", "2", "--budget", "50"},

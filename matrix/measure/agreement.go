@@ -107,7 +107,7 @@ func (g Agreement) AC1() (ac1, se Value) {
 func SelfAgreement(judged []Count) (agreement Value, used int) {
 	values := make([]Value, len(judged))
 	for i, c := range judged {
-		values[i] = pairsAgree([]int{c.K, c.N - c.K})
+		values[i] = PairsAgree([]int{c.K, c.N - c.K})
 	}
 	return Mean(values)
 }

@@ -232,6 +232,7 @@ const fewestPairs = 3
 type projection struct {
 	kA, kB, n, most int
 	alpha           float64
+	settled         float64 // the probability that is enough
 }
 
 type projected struct {
@@ -247,16 +248,24 @@ var projections sync.Map // projection → projected
 // recursion, with the rates 0.5 and 0.8 of [Sequential]. It is not ok where there is none: the arms are too close to settle; probability is
 // then that of an attribution within most blocks. It is 0 with probability 1 for what is attributed. Results are kept.
 func MorePairs(kA, kB, n, most int, alpha float64) (r int, ok bool, probability float64) {
-	if !(table{kA, n, kB, n}).possible() || most < 0 || !(alpha > 0 && alpha < 1) {
-		return 0, false, 0
-	}
-	key := projection{kA, kB, n, most, alpha}
-	kept, found := projections.Load(key)
-	if !found {
-		kept, _ = projections.LoadOrStore(key, key.project())
-	}
-	p := kept.(projected)
+	p := projection{kA, kB, n, most, alpha, enough}.kept()
 	return p.r, p.ok, p.probability
+}
+
+// PairsDecide reports whether as [MorePairs] projects them, most further blocks attribute with a probability of chance or more.
+func PairsDecide(kA, kB, n, most int, alpha, chance float64) bool {
+	return projection{kA, kB, n, most, alpha, chance}.kept().ok
+}
+
+func (q projection) kept() projected {
+	if !(table{q.kA, q.n, q.kB, q.n}).possible() || q.most < 0 || !(q.alpha > 0 && q.alpha < 1) {
+		return projected{}
+	}
+	kept, found := projections.Load(q)
+	if !found {
+		kept, _ = projections.LoadOrStore(q, q.project())
+	}
+	return kept.(projected)
 }
 
 func (q projection) project() (out projected) {
@@ -274,9 +283,11 @@ func (q projection) project() (out projected) {
 	side := q.most + 1
 	open := make([]float64, side*side) // by further passes of A and of B
 	open[0] = 1
+	live := extent{} // holds all that is open
 	for r := 1; r <= q.most; r++ {
-		for a := r; a >= 0; a-- {
-			for b := r; b >= 0; b-- {
+		next := extent{side, 0, side, 0}
+		for a := live.toA + 1; a >= live.fromA; a-- {
+			for b := live.toB + 1; b >= live.fromB; b-- {
 				at := a*side + b
 				reached := float64(open[at] * neither)
 				if a > 0 {
@@ -292,15 +303,21 @@ func (q projection) project() (out projected) {
 					out.probability += reached
 					reached = 0
 				}
-				open[at] = reached
+				if open[at] = reached; reached > 0 {
+					next = extent{min(next.fromA, a), max(next.toA, a), min(next.fromB, b), max(next.toB, b)}
+				}
 			}
 		}
-		if out.probability >= enough-slack {
+		if out.probability >= q.settled-slack {
 			return projected{r, true, out.probability}
 		}
+		live = next
 	}
 	return out
 }
+
+// extent is a range of passes of A and of B.
+type extent struct{ fromA, toA, fromB, toB int }
 
 // Newcombe is the interval for the difference pB - pA of two rates, at a two-sided level, for numbers of trials that were fixed
 // beforehand: with d = pB - pA and the Wilson bounds l and u of each arm, [d - √((pB-lB)² + (uA-pA)²), d + √((uB-pB)² + (pA-lA)²)]

@@ -223,6 +223,32 @@ func BenchmarkLogEvidence(b *testing.B) {
 
 func BenchmarkMorePairsFirstUse(b *testing.B) {
 	for b.Loop() {
-		projection{6, 7, 10, 50, 0.05}.project()
+		projection{6, 7, 10, 50, 0.05, enough}.project()
+	}
+}
+
+// TestPairsDecide holds it to the probabilities of MorePairs.
+func TestPairsDecide(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 12; n++ {
+		for kA := 0; kA <= n; kA++ {
+			for kB := 0; kB <= n; kB++ {
+				for _, most := range []int{0, 3, 20} {
+					_, likely, probability := MorePairs(kA, kB, n, most, 0.05)
+					if got, want := PairsDecide(kA, kB, n, most, 0.05, 0.25), likely || probability >= 0.25; got != want {
+						t.Errorf("%d and %d of %d, %d more: %t, want %t (%v)", kA, kB, n, most, got, want, probability)
+					}
+				}
+			}
+		}
+	}
+	if PairsDecide(3, 1, 2, 5, 0.05, 0.25) {
+		t.Error("counts that cannot be decide nothing")
+	}
+}
+
+func BenchmarkPairsDecideOfMany(b *testing.B) {
+	for b.Loop() {
+		projection{65, 66, 100, 100, 0.05, 0.25}.project()
 	}
 }

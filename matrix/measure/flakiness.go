@@ -50,7 +50,7 @@ func VarietyOf(counts []int) Variety {
 	}
 	scale := new(big.Int).Lsh(big.NewInt(1), pointBits)
 	v := Variety{
-		Agreement:  pairsAgree(counts),
+		Agreement:  PairsAgree(counts),
 		ModalShare: fraction(int64(slices.Max(counts)), n),
 		Distinct:   len(counts),
 		Entropy:    ratio(bits, new(big.Int).Mul(scale, big.NewInt(n))),
@@ -64,8 +64,9 @@ func VarietyOf(counts []int) Variety {
 	return v
 }
 
-// pairsAgree is the share of pairs of answers that are equal.
-func pairsAgree(counts []int) Value {
+// PairsAgree is the agreement of [VarietyOf] alone, which is worked out in less time: the share of pairs of answers that are equal, for
+// counts of equal answers.
+func PairsAgree(counts []int) Value {
 	var n, equal int64
 	for _, c := range counts {
 		if c < 0 {

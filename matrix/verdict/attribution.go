@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -105,6 +106,12 @@ func (d deciding) of(passes []bool, production bool) measure.Decision {
 	return measure.FixedVerdict(len(passes), k, failing, reliable, d.alpha, production)
 }
 
+// failures decides about failures as the other does about passes: whether there are more of them than not.
+func (d deciding) failures() deciding {
+	d.falsePass, d.falseFail = d.falseFail, d.falsePass
+	return d
+}
+
 func count(passes []bool) int {
 	n := 0
 	for _, p := range passes {
@@ -139,16 +146,29 @@ func (d deciding) contrast(a, b []bool) contrast {
 			down: measure.Boschloo(count(b), len(b), count(a), len(a)),
 		}
 	}
-	c := contrast{1, 1}
-	kA, kB := 0, 0
-	for n := range min(len(a), len(b)) {
-		kA, kB = kA+one(a[n]), kB+one(b[n])
-		if pairs := n + 1; pairs >= fewestPairs {
-			c.up = min(c.up, math.Exp(-measure.LogEvidence(kA, kB, pairs)))
-			c.down = min(c.down, math.Exp(-measure.LogEvidence(kB, kA, pairs)))
+	var last contrast
+	for _, last = range contrasts(a, b) {
+	}
+	return last
+}
+
+// contrasts goes through the pairs in the order of the plan, and yields the number of them and what they show so far.
+func contrasts(a, b []bool) iter.Seq2[int, contrast] {
+	return func(yield func(int, contrast) bool) {
+		c := contrast{1, 1}
+		kA, kB := 0, 0
+		for n := range min(len(a), len(b)) {
+			kA, kB = kA+one(a[n]), kB+one(b[n])
+			pairs := n + 1
+			if pairs >= fewestPairs {
+				c.up = min(c.up, math.Exp(-measure.LogEvidence(kA, kB, pairs)))
+				c.down = min(c.down, math.Exp(-measure.LogEvidence(kB, kA, pairs)))
+			}
+			if !yield(pairs, c) {
+				return
+			}
 		}
 	}
-	return c
 }
 
 func one(pass bool) int {
@@ -167,19 +187,31 @@ func atMost(p, alpha float64) bool { return p <= alpha*(1+1e-9) }
 // decides counts, however many were made in one go.
 func (d deciding) attribute(a, b []bool) measure.Attribution {
 	if d.by != DecidedSequential {
-		return d.attributeAll(a, b)
+		return d.attributed(d.contrast(a, b), d.of(a, true), d.of(b, false))
 	}
-	for n := fewestPairs; n <= min(len(a), len(b)); n++ {
-		if kind := d.attributeAll(a[:n], b[:n]); kind != measure.Unattributed {
+	sequence := d.sequence()
+	decidedA, atA := sequence.Decide(a)
+	decidedB, atB := sequence.Decide(b)
+	for n, c := range contrasts(a, b) {
+		if n < fewestPairs {
+			continue
+		}
+		ofA, ofB := measure.Undecided, measure.Undecided
+		if n >= atA {
+			ofA = decidedA
+		}
+		if n >= atB {
+			ofB = decidedB
+		}
+		if kind := d.attributed(c, ofA, ofB); kind != measure.Unattributed {
 			return kind
 		}
 	}
 	return measure.Unattributed
 }
 
-func (d deciding) attributeAll(a, b []bool) measure.Attribution {
-	c := d.contrast(a, b)
-	return measure.Attribute(atMost(c.down, d.alpha), atMost(c.up, d.alpha), d.of(a, true), d.of(b, false))
+func (d deciding) attributed(c contrast, a, b measure.Decision) measure.Attribution {
+	return measure.Attribute(atMost(c.down, d.alpha), atMost(c.up, d.alpha), a, b)
 }
 
 // outcomes lists the outcomes of the scored trials, in the order of the plan.
@@ -190,6 +222,15 @@ func (c *cellFacts) outcomes() []bool {
 	out := make([]bool, len(c.features))
 	for i, f := range c.features {
 		out[i] = f.Meets
+	}
+	return out
+}
+
+// failures lists which of the scored trials fail, in the order of the plan.
+func (c *cellFacts) failures() []bool {
+	out := c.outcomes()
+	for i := range out {
+		out[i] = !out[i]
 	}
 	return out
 }
@@ -233,7 +274,7 @@ func (x *facts) attribute() {
 			a.state = measure.Undecided // it cannot be said what the failure is due to
 		}
 	}
-	if x.by.by == DecidedExactly {
+	if x.by.by == DecidedExactly || x.ahead { // which reads none of the rest
 		return
 	}
 	t.Alpha = string(matrix.NewDecimal(x.by.alpha))
@@ -364,13 +405,16 @@ func (x *facts) undecidedSays() string {
 	passA := a.outcomes()
 	more, likely, _ := x.by.sequence().MoreNeeded(len(passA), count(passA), mostMore)
 	if t := x.attribution; t != nil && !(t.Unsettled && likely) { // A may settle by itself where it does not differ from B
-		says := fmt.Sprintf("undecided: A passes %s and B %s (%s)", t.A, t.B, t.Evidence)
+		says := fmt.Sprintf("undecided: A against B: A passes %s and B %s (%s)", t.A, t.B, t.Evidence)
+		if a.decided == measure.Fails {
+			says += ", so that it is open what A, which fails by itself, fails for"
+		}
 		if t.Unsettled {
 			return says + "; more pairs are unlikely to settle it, as the rates are too close"
 		}
 		return says + fmt.Sprintf("; about %s would settle it (runs.repeats, runs.max_repeats)", counted(t.More, "more pair", "more pairs"))
 	}
-	says := fmt.Sprintf("undecided: A passes %d of %d, which shows neither that it is reliable nor that it fails", a.result.Pass, a.result.Scored)
+	says := fmt.Sprintf("undecided: A by itself: it passes %d of %d, which shows neither that it is reliable nor that it fails", a.result.Pass, a.result.Scored)
 	if !likely {
 		return says + "; more repeats are unlikely to settle it, as the rate is between the two"
 	}

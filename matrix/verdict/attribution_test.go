@@ -2,8 +2,10 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -151,7 +153,7 @@ func TestBatchesDecideAlike(t *testing.T) {
 	}
 }
 
-// TestErrorsDecideNothing: a cell with too many failed calls is not asked for more, and nothing is attributed.
+// TestErrorsDecideNothing: of a cell with too many failed calls nothing is attributed.
 func TestErrorsDecideNothing(t *testing.T) {
 	t.Parallel()
 	a := newArms(20, true)
@@ -159,7 +161,67 @@ func TestErrorsDecideNothing(t *testing.T) {
 	a.add(matrix.CellB, true, true, true)
 	a.o.Trials = append(a.o.Trials, matrix.Trial{Cell: matrix.CellA, CallKey: "lost", Status: matrix.StatusError})
 	a.f.Trials = append(a.f.Trials, TrialFeatures{Cell: matrix.CellA})
-	if x := a.facts(); x.attribution != nil || len(x.nextPairs()) > 0 {
-		t.Errorf("attributed %+v, next %v", x.attribution, x.nextPairs())
+	if x := a.facts(); x.attribution != nil {
+		t.Errorf("attributed %+v", x.attribution)
+	}
+}
+
+// TestAttributionIsTheFirstThatDecides holds the attribution, which goes through the pairs once, to what is recomputed for each number of pairs.
+func TestAttributionIsTheFirstThatDecides(t *testing.T) {
+	t.Parallel()
+	d := deciding{by: DecidedSequential, alpha: 0.05}
+	shown := func(a, b []bool) contrast {
+		c := contrast{1, 1}
+		for n := fewestPairs; n <= min(len(a), len(b)); n++ {
+			c.up = min(c.up, math.Exp(-measure.LogEvidence(count(a[:n]), count(b[:n]), n)))
+			c.down = min(c.down, math.Exp(-measure.LogEvidence(count(b[:n]), count(a[:n]), n)))
+		}
+		return c
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	seen := map[measure.Attribution]int{}
+	for range 2000 {
+		var arms [2][]bool
+		for i := range arms {
+			rate := random.Float64()
+			for range random.IntN(40) {
+				arms[i] = append(arms[i], random.Float64() < rate)
+			}
+		}
+		a, b := arms[0], arms[1]
+		want := measure.Unattributed
+		for n := fewestPairs; n <= min(len(a), len(b)) && want == measure.Unattributed; n++ {
+			c := shown(a[:n], b[:n])
+			want = measure.Attribute(atMost(c.down, d.alpha), atMost(c.up, d.alpha), d.of(a[:n], true), d.of(b[:n], false))
+		}
+		if got := d.attribute(a, b); got != want {
+			t.Errorf("%v and %v: %s, want %s", a, b, got, want)
+		}
+		if got, want := d.contrast(a, b), shown(a, b); len(a) > 0 && len(b) > 0 && got != want {
+			t.Errorf("%v and %v: %v, want %v", a, b, got, want)
+		}
+		seen[want]++
+	}
+	if len(seen) != 5 {
+		t.Errorf("the arms that were drawn end in %v, want each attribution", seen)
+	}
+}
+
+// TestUndecidedSaysOfWhat: that A fails by itself, and that it is open what it fails for, are two things.
+func TestUndecidedSaysOfWhat(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		kA, kB int // of eight
+		want   string
+	}{
+		{2, 5, "undecided: A against B: A passes 2 of 8 and B 5 of 8 (p = 0.11), so that it is open what A, which fails by itself, fails for; about"},
+		{6, 8, "undecided: A against B: A passes 6 of 8 and B 8 of 8 (p = 0.11); about"},
+	} {
+		a := newArms(8, false)
+		a.add(matrix.CellA, outcomes(test.kA, 8)...)
+		a.add(matrix.CellB, outcomes(test.kB, 8)...)
+		if got := a.facts().undecidedSays(); !strings.HasPrefix(got, test.want) {
+			t.Errorf("%d and %d: %q, want %q", test.kA, test.kB, got, test.want)
+		}
 	}
 }

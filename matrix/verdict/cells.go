@@ -22,6 +22,7 @@ func (x *facts) finish() {
 			c.result.Decision = c.decided.String()
 		}
 		c.result.interval(x.by.by)
+		c.vary(x.p.Deterministic)
 		x.widen(c)
 		for i, claim := range x.c.Claims {
 			count := ClaimCount{ID: claim.ID, N: len(c.features)}

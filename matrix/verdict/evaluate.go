@@ -102,9 +102,44 @@ func walk(x *facts) *walker {
 			answered = w.ask(r)
 		}
 	}
+	w.lacking()
 	w.suspect()
 	w.decide()
+	if says := x.secretInOutput(); says != "" {
+		w.outcome, w.qualifier, w.missing = Environment, "", []string{says}
+		w.defects, w.says, w.behind, w.behindSays, w.suspects = nil, nil, nil, nil, nil
+	}
 	return w
+}
+
+// secretInOutput says which call got an answer that repeats a key, "" for none. What stands in such an answer was not kept, so that
+// nothing is said of the case, whichever cell it is of.
+func (x *facts) secretInOutput() string {
+	says := func(cell matrix.CellID, e *matrix.CallError) string {
+		if e == nil || e.Kind != matrix.KindSecret {
+			return ""
+		}
+		return fmt.Sprintf("%s: %s: %s", e.Kind, cell, e.Cause())
+	}
+	for i := range x.o.Retrievals {
+		if said := says(x.o.Retrievals[i].Cell, x.o.Retrievals[i].Error); said != "" {
+			return said
+		}
+	}
+	for i := range x.o.Trials {
+		if said := says(x.o.Trials[i].Cell, x.o.Trials[i].Error); said != "" {
+			return said
+		}
+	}
+	for i := range x.o.Judgements {
+		if said := says(x.o.Judgements[i].Cell, x.o.Judgements[i].Error); said != "" {
+			return said
+		}
+	}
+	if r := x.o.Rewriting; r != nil {
+		return says(matrix.CellC, r.Error)
+	}
+	return ""
 }
 
 // undecidedA reports whether it is open if A fails, or what that is due to. What the trace shows then explains nothing yet.
@@ -144,7 +179,7 @@ func (w *walker) judgeable() string {
 	return ""
 }
 
-func (w *walker) unstableIndex() bool { return w.indexStable() == matrix.No }
+func (x *facts) unstableIndex() bool { return x.indexStable() == matrix.No }
 
 // indexStable compares the fingerprints of the index before and after: the cheap one, and the complete one where it was taken.
 func (x *facts) indexStable() matrix.Answer {
@@ -212,7 +247,7 @@ func (w *walker) askGold(r *Rule) {
 }
 
 func (w *walker) miss(r *Rule, f finding) {
-	m := fmt.Sprintf("%s: %s", r.Stage, f.missing)
+	m := fmt.Sprintf("%s: %s", r.Stage, w.seen(r)(f.missing))
 	if !slices.Contains(w.missing, m) {
 		w.missing = append(w.missing, m)
 	}
@@ -228,10 +263,9 @@ func (w *walker) add(r *Rule, f finding, gold string) {
 		if t := w.attribution; t != nil && t.Level == RestoresForSome && (r.Stage == StageGenerate || r.Stage == StageAbstain || r.Stage == StageSeam) {
 			grade = Inferred // how the generator does with gold alone is not established
 		}
-		seen := func(text string) string { return text }
+		seen := w.seen(r)
 		if w.promptUnseen() && (r.Stage == StageGenerate || r.Stage == StageAbstain) {
 			grade = Inferred // what the model received was not seen
-			seen = func(text string) string { return strings.ReplaceAll(text, "in the prompt", "in the context") }
 		}
 		i = len(w.defects)
 		w.fired[r] = i
@@ -240,13 +274,21 @@ func (w *walker) add(r *Rule, f finding, gold string) {
 	}
 	d := &w.defects[i]
 	for _, line := range f.evidence {
-		if !slices.Contains(d.Evidence, line) {
+		if line = w.seen(r)(line); !slices.Contains(d.Evidence, line) {
 			d.Evidence = append(d.Evidence, line)
 		}
 	}
 	if gold != "" {
 		d.Gold = append(d.Gold, gold)
 	}
+}
+
+// seen makes a rule about the answer speak of the context where the prompt was not seen.
+func (x *facts) seen(r *Rule) func(string) string {
+	if r.Stage != StageGenerate && r.Stage != StageAbstain || !x.promptUnseen() {
+		return func(text string) string { return text }
+	}
+	return strings.NewReplacer("in the prompt", "in the context", "in its prompt", "in its context", "in B's prompt", "in B's context").Replace
 }
 
 // decide sets the outcome once every rule was asked.
@@ -290,6 +332,9 @@ func (w *walker) decide() {
 	default:
 		w.undecided()
 	}
+	if lost := w.lostB(); lost != "" && w.outcome == Inconclusive && a.usable() {
+		w.missing = append(w.missing, lost)
+	}
 }
 
 // undecided is reached when A fails and no rule fired: something was not observed, or the cause is not shown.
@@ -305,7 +350,11 @@ func (w *walker) undecided() {
 	case len(w.gold) == 0 && w.c.Expect == matrix.ExpectAnswer:
 		w.missing = append(w.missing, "evidence: the case names no required evidence, so no stage can be tested")
 	case w.allInPrompt() && !b.usable():
-		w.missing = append(w.missing, "generate: B was not scored, so the generator cannot be told from the context: "+w.cellReason(b))
+		how := "B was not scored"
+		if b != nil && b.result.Scored > 0 {
+			how = "too few calls of B were scored"
+		}
+		w.missing = append(w.missing, "generate: "+how+", so the generator cannot be told from the context: "+w.cellReason(b))
 	case w.search != nil && w.packedUnseen() && !w.productionTrial().Unseen(matrix.PromptUnobserved):
 		w.missing = append(w.missing, "assemble: the evidence left the search and is not in A's prompt, and the service does not tell what it packs: add packed to its trace")
 	case w.search != nil && w.packedUnseen():
@@ -362,6 +411,9 @@ func (w *walker) environment() string {
 	a := w.cells[matrix.CellA]
 	r := a.result
 	says := fmt.Sprintf("; A: %d of %s scored", r.Scored, counted(r.Planned, "trial", "trials"))
+	if r.Scored > 0 && a.other == "" && !a.usable() {
+		says = "; " + a.lostSays()
+	}
 	failed := func(before string, e *matrix.CallError) string {
 		return before + e.Cause() + says + " (" + e.Kind + ")"
 	}
@@ -385,6 +437,21 @@ func (w *walker) environment() string {
 		return failed("the store failed: ", w.o.Store.Error)
 	}
 	return w.cellReason(a) + says
+}
+
+// lostSays says how many calls of a cell were lost, and that they are too many.
+func (c *cellFacts) lostSays() string {
+	return fmt.Sprintf("%s: %d of %s scored, and %d failed or gave no answer: more than one in %d leaves open what the others show",
+		c.result.Cell, c.result.Scored, counted(c.result.Planned, "trial", "trials"), c.lost(), perLost)
+}
+
+// lostB says what became of the calls of B that were lost, where they are too many; "" where they are not.
+func (w *walker) lostB() string {
+	b := w.cells[matrix.CellB]
+	if b == nil || b.usable() || b.other != "" || b.lost() == 0 {
+		return ""
+	}
+	return b.lostSays() + ": " + w.cellReason(b)
 }
 
 // tooLong returns the first trial of A whose prompt the model could not read, nil where there is none.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
@@ -36,6 +37,28 @@ func BenchmarkEvaluate(b *testing.B) {
 			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
 		})
 	}
+	b.Run("undecided", func(b *testing.B) { // every pair is looked at
+		e, c, p, o := askedCase(25, func(trial *matrix.Trial) {
+			if trial.Rep%3 != 0 {
+				trial.Answer = matrix.NewText(fmt.Sprintf("It is forty crowns, said %d.", trial.Rep))
+			} else {
+				trial.Answer = matrix.NewText(fmt.Sprintf("It is fifty crowns, said %d.", trial.Rep))
+			}
+		})
+		p.Auto = true
+		f, err := Extract(e, c, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		before := cpuTime(b)
+		for b.Loop() {
+			if ev := EvaluateDigested("", e, c, p, o, &f); ev.Outcome != Inconclusive {
+				b.Fatal(ev.Outcome)
+			}
+		}
+		b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
+	})
 	b.Run("digest", func(b *testing.B) {
 		_, _, _, o := askedCase(25, func(*matrix.Trial) {})
 		b.ReportAllocs()

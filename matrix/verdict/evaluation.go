@@ -140,7 +140,7 @@ type CellResult struct {
 	NotRun   int           `json:"not_run"`
 	Reason   string        `json:"reason,omitempty"`   // why trials were not run, or not scored
 	Exact    bool          `json:"exact,omitempty"`    // the generator is deterministic: no interval
-	Decision string        `json:"decision,omitempty"` // of a cell that was scored: passes, fails or undecided
+	Decision string        `json:"decision,omitempty"` // of a cell that was scored, by itself and against no other: passes, fails or undecided
 	// One of the two is there where equal requests may get unequal answers: an interval of 95 % for a number of trials that was fixed in
 	// advance, or one that holds whenever the counting stops.
 	Wilson95   []string           `json:"wilson95,omitempty"`
@@ -148,6 +148,8 @@ type CellResult struct {
 	ByJudge    int                `json:"by_judge,omitempty"` // of Pass: by the word of a calibrated judge
 	Judged95   []string           `json:"judged95,omitempty"` // then: with what the error of the judge adds
 	Refused    int                `json:"refused"`
+	Distinct   int                `json:"distinct,omitempty"`  // of several scored answers of a generator that may vary: those that differ
+	Agreement  string             `json:"agreement,omitempty"` // then: the probability that two of its answers are one, as a decimal of six places
 	Expect     matrix.Expectation `json:"expect,omitempty"`
 	Held       matrix.Answer      `json:"held,omitempty"`  // the expectation: yes, no, unknown
 	Shows      string             `json:"shows,omitempty"` // what that shows of the generator: robust, fragile, sensitive or insensitive

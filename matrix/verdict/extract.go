@@ -44,6 +44,7 @@ func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, k
 	for i := range o.Trials {
 		f.Trials = append(f.Trials, x.trial(&o.Trials[i]))
 	}
+	x.number(f.Trials)
 	return f, nil
 }
 
@@ -55,17 +56,22 @@ func (x *extractor) more(known *Features) Features {
 	for i := len(f.Retrievals); i < len(x.o.Retrievals); i++ {
 		f.Retrievals = append(f.Retrievals, x.retrieval(&x.o.Retrievals[i]))
 	}
-	read := make(map[string]int, len(known.Trials))
+	type place struct {
+		cell matrix.CellID
+		rep  int
+	}
+	read := make(map[place]int, len(known.Trials))
 	for i := range known.Trials {
-		read[known.Trials[i].CallKey] = i
+		read[place{known.Trials[i].Cell, known.Trials[i].Rep}] = i
 	}
 	for i := range x.o.Trials {
-		if at, ok := read[x.o.Trials[i].CallKey]; ok {
+		if at, ok := read[place{x.o.Trials[i].Cell, x.o.Trials[i].Rep}]; ok {
 			f.Trials = append(f.Trials, known.Trials[at])
 		} else {
 			f.Trials = append(f.Trials, x.trial(&x.o.Trials[i]))
 		}
 	}
+	x.number(f.Trials)
 	return f
 }
 
@@ -91,6 +97,7 @@ type foldedPrompt struct {
 	folded   Folded
 	messages []string // folded
 	words    []string
+	counts   map[string]int // of its words; nil where nobody asked
 }
 
 func (x *extractor) readPrompt(messages []matrix.PromptMessage) *foldedPrompt {
@@ -196,6 +203,35 @@ func (x *extractor) gold(g *matrix.GoldFacts) GoldFeatures {
 		}
 		r.Like = want.Text != "" && alike(x.wordsOf(item.Text), distinctWords(FoldText(want.Text).String()))
 		out.Items = append(out.Items, r)
+	}
+	if slices.ContainsFunc(out.Items, func(r StoredRelation) bool { return r.Body != "" }) {
+		out.Lacks = x.lacks(want)
+	}
+	return out
+}
+
+// lacks lists the claims that the gold text states, as the case gives it, and that no item stored under any gold source does. It is nil
+// where not all of these items were read.
+func (x *extractor) lacks(want matrix.Gold) []string {
+	var stored []*prose
+	for i := range x.o.Store.Gold {
+		all := &x.o.Store.Gold[i]
+		if all.Stored > len(all.Items) {
+			return nil
+		}
+		for j := range all.Items {
+			stored = append(stored, x.checker.prose(all.Items[j].Text))
+		}
+	}
+	var out []string
+	gold := readProse(want.Text)
+	for i := range x.checker.claims {
+		states := func(text *prose) bool {
+			return slices.ContainsFunc(x.checker.claims[i].any, func(p *pattern) bool { _, found, _ := p.find(text); return found })
+		}
+		if states(gold) && !slices.ContainsFunc(stored, states) {
+			out = append(out, x.checker.claims[i].id)
+		}
 	}
 	return out
 }
@@ -346,6 +382,9 @@ func (x *extractor) named(requirement int, id, source string) bool {
 
 func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	out := TrialFeatures{CallKey: t.CallKey, Cell: t.Cell, Rep: t.Rep}
+	if t.Sensitivity == matrix.Restricted {
+		out.CallKey = ""
+	}
 	prompt := x.readPrompt(t.Prompt)
 	for i := range x.c.Evidence.Required {
 		out.Gold = append(out.Gold, x.goldPlace(i, t, prompt))
@@ -356,7 +395,7 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 		if text != "" && strings.Count(prompt.text.Value, text) > strings.Count(x.base.text, text) {
 			out.Carried++
 		}
-		if mostlyIn(x.brought(p.Text), prompt.words) {
+		if mostlyIn(x.brought(p.Text), prompt.words) || x.mostlyAdded(p.Text) {
 			out.Worded++
 		}
 		if x.mentioned(prompt.text.Value, p.ID) || x.mentioned(prompt.text.Value, p.Source) {
@@ -379,7 +418,7 @@ func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
 	}
 	said := x.answers.read(t)
 	check := x.checker.CheckSaid(said, t.Packed)
-	out.Malformed = said.Malformed
+	out.Malformed, out.Answer = said.Malformed, unnumbered
 	out.Claims, out.Refused, out.Empty, out.Meets = check.Claims, check.Refused, check.Empty, check.Meets
 	out.Citations, out.Fabricated = check.Citations, check.Fabricated
 	if t.Unseen(matrix.PackedUnobserved) {

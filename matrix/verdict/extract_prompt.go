@@ -15,6 +15,7 @@ type basePrompt struct {
 	text     string
 	folded   string
 	words    []string
+	counts   map[string]int // of the words
 }
 
 func (x *extractor) readBase() {
@@ -29,7 +30,7 @@ func (x *extractor) readBase() {
 	}
 	x.base.text = strings.Join(texts, "\n")
 	x.base.folded = FoldText(x.base.text).String()
-	x.base.words = distinctWords(x.base.folded)
+	x.base.words, x.base.counts = distinctWords(x.base.folded), countWords(x.base.folded)
 }
 
 func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt *foldedPrompt) GoldPlace {
@@ -91,6 +92,27 @@ func (x *extractor) brought(t matrix.Text) []string {
 		return all
 	}
 	return own
+}
+
+// mostlyAdded reports whether more than half of the words of a packed text stand more often in the prompt that was read last than in
+// the prompt without context. A question that asks in the words of the text holds most of them as well.
+func (x *extractor) mostlyAdded(t matrix.Text) bool {
+	if x.last.counts == nil {
+		x.last.counts = countWords(x.last.folded.String())
+	}
+	all, added := x.wordsOf(t), 0
+	for _, w := range all {
+		added += one(x.last.counts[w] > x.base.counts[w])
+	}
+	return 2*added > len(all)
+}
+
+func countWords(s string) map[string]int {
+	n := map[string]int{}
+	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return !isWordRune(r) }) {
+		n[w]++
+	}
+	return n
 }
 
 // mentioned reports whether a name stands in a prompt more often than in the prompt without context, as a word of its own.

@@ -66,6 +66,7 @@ type facts struct {
 	attributed  measure.Attribution // measure.Unattributed also where A and B cannot be held against each other
 	attribution *Attribution        // nil there
 
+	ahead   bool // it is asked what to generate next
 	standIn bool // B and D are not production's: pipeline.prompt and backends.generator stand in for a service that takes no context
 }
 
@@ -82,6 +83,7 @@ type cellFacts struct {
 	other    string          // another generator has answered it than A, and how that shows
 
 	cap           int              // repetitions at the most
+	ahead         int              // of them, those that are reckoned with already: all, where it is asked what to generate next
 	decided       measure.Decision // on its own
 	state         measure.Decision // with what it is held against
 	better, worse bool             // of a perturbation: than its base
@@ -90,12 +92,14 @@ type cellFacts struct {
 // usable reports whether the cell may decide anything. More than 5 % of errors and blocks make every verdict that uses it
 // inconclusive, and so does another generator than A's.
 func (c *cellFacts) usable() bool {
-	if c == nil || c.result.Scored == 0 || c.other != "" {
-		return false
-	}
-	lost := c.result.Failed + c.result.Unscored - c.result.Copies // a copy is no answer that might have been another
-	return 20*lost <= c.result.Scored+lost
+	return c != nil && c.result.Scored > 0 && c.other == "" && perLost*c.lost() <= max(c.result.Scored+c.lost(), c.ahead)
 }
+
+// perLost is how many calls one that is lost needs beside it.
+const perLost = 20
+
+// lost counts the errors and blocks. A copy is no answer that might have been another.
+func (c *cellFacts) lost() int { return c.result.Failed + c.result.Unscored - c.result.Copies }
 
 func (c *cellFacts) passes() bool { return c != nil && c.state == measure.Passes }
 func (c *cellFacts) fails() bool  { return c != nil && c.state == measure.Fails }
@@ -143,10 +147,19 @@ func (c *cellFacts) failing() []*TrialFeatures {
 }
 
 func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) *facts {
-	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: map[matrix.CellID]*cellFacts{}, by: decidingBy(e, p), standIn: composed(e, o)}
+	return factsWith(e, c, p, o, f, false)
+}
+
+// factsWith takes calls to come for calls that were made well, where it looks ahead.
+func factsWith(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features, ahead bool) *facts {
+	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: map[matrix.CellID]*cellFacts{}, by: decidingBy(e, p), standIn: composed(e, o), ahead: ahead}
 	for _, planned := range p.Cells {
 		x.cells[planned.Cell] = &cellFacts{cap: planned.Repeats, result: CellResult{Cell: planned.Cell, Planned: planned.Repeats, Exact: p.Deterministic, Expect: planned.Expect}}
+		if ahead {
+			x.cells[planned.Cell].ahead = planned.Repeats
+		}
 	}
+	x.makeRoom()
 	trials := x.heed()
 	for i := range o.Trials {
 		if cell, ok := x.cells[o.Trials[i].Cell]; ok && i < len(trials) {
@@ -159,6 +172,18 @@ func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 		x.gold = append(x.gold, x.newGold(i))
 	}
 	return x
+}
+
+// makeRoom makes room for the trials of each cell.
+func (x *facts) makeRoom() {
+	n := make(map[matrix.CellID]int, len(x.cells))
+	for i := range x.o.Trials {
+		n[x.o.Trials[i].Cell]++
+	}
+	for cell, c := range x.cells {
+		c.all, c.allF = make([]*matrix.Trial, 0, n[cell]), make([]*TrialFeatures, 0, n[cell])
+		c.trials, c.features = make([]*matrix.Trial, 0, n[cell]), make([]*TrialFeatures, 0, n[cell])
+	}
 }
 
 func (c *cellFacts) add(t *matrix.Trial, f *TrialFeatures, deterministic bool) {

@@ -20,6 +20,7 @@ type GoldFeatures struct {
 	Requirement int              `json:"requirement"`
 	Alternative int              `json:"alternative"`
 	Items       []StoredRelation `json:"items,omitempty"`
+	Lacks       []string         `json:"lacks,omitempty"` // claims that the case's gold text states, and no item that is stored under a gold source
 }
 
 // StoredRelation says how an item stored under a gold source relates to the gold text.
@@ -92,17 +93,20 @@ func (e Extent) In(text string) string {
 
 // TrialFeatures is what the texts of one trial say.
 type TrialFeatures struct {
-	CallKey    string        `json:"call_key"`
-	Cell       matrix.CellID `json:"cell"`
-	Rep        int           `json:"rep"`
-	Claims     []ClaimResult `json:"claims,omitempty"`
-	Refused    bool          `json:"refused"`
-	Empty      bool          `json:"empty,omitempty"` // no answer text at all
-	Meets      bool          `json:"meets"`           // what the case expects
-	Citations  []string      `json:"citations,omitempty"`
-	Fabricated []string      `json:"fabricated,omitempty"` // cited, and not in the context
-	Copied     bool          `json:"copied,omitempty"`     // the answer, citations aside, stands verbatim in the prompt
-	Grounded   bool          `json:"grounded,omitempty"`   // most of the answer's words stand in the prompt, and all of its figures
+	CallKey string        `json:"call_key,omitempty"` // "" of a restricted trial, whose key is another in each bundle
+	Cell    matrix.CellID `json:"cell"`
+	Rep     int           `json:"rep"`
+	Claims  []ClaimResult `json:"claims,omitempty"`
+	// Answer is a number of the answer among those of the case, from 1 in their order: equal for answers that differ only in case, white
+	// space, marks at the ends, and how numbers are written. 0: it has no words.
+	Answer     int      `json:"answer,omitempty"`
+	Refused    bool     `json:"refused"`
+	Empty      bool     `json:"empty,omitempty"` // no answer text at all
+	Meets      bool     `json:"meets"`           // what the case expects
+	Citations  []string `json:"citations,omitempty"`
+	Fabricated []string `json:"fabricated,omitempty"` // cited, and not in the context
+	Copied     bool     `json:"copied,omitempty"`     // the answer, citations aside, stands verbatim in the prompt
+	Grounded   bool     `json:"grounded,omitempty"`   // most of the answer's words stand in the prompt, and all of its figures
 	// Unsupported are the sentences of the answer that its context does not support, by overlap of words, numbers and dates. It is a hint
 	// for a reader, and no rule reads it.
 	Unsupported []Extent    `json:"unsupported,omitempty"`

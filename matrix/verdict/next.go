@@ -21,8 +21,11 @@ const (
 )
 
 // hopeless reports whether a cell on its own is not worth more repetitions.
-func (x *facts) hopeless(c *cellFacts) bool {
-	_, likely, chance := x.by.sequence().MoreNeeded(c.result.Scored, c.result.Pass, max(c.cap-c.asked(), 0))
+func (x *facts) hopeless(c *cellFacts) bool { return x.by.hopeless(c, c.result.Pass) }
+
+// hopeless reports whether more repetitions of a cell are unlikely to decide about k of those that were scored.
+func (d deciding) hopeless(c *cellFacts, k int) bool {
+	_, likely, chance := d.sequence().MoreNeeded(c.result.Scored, k, max(c.cap-c.asked(), 0))
 	return c.result.Scored >= fewestToGiveUp && !likely && chance < hopeless
 }
 
@@ -33,16 +36,15 @@ const mostAtOnce = 4
 // It is pure and looks at trials in the order of the plan, so that a run that was resumed, or that makes its calls side by side, asks
 // for the same. A cell that was asked for has at least one trial among the observations, be it one that was not run.
 func Next(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) []Want {
-	x := newFacts(e, c, p, o, f)
+	x := factsWith(e, c, p, o, f, true)
 	if len(o.Trials) == 0 {
 		return x.first()
 	}
 	if p.Auto {
-		if w := x.nextPairs(); len(w) > 0 {
-			return w
-		}
-		if w := x.nextPerturbations(); len(w) > 0 {
-			return w
+		for _, next := range []func() []Want{x.nextPairs, x.nextRefusal, x.nextLost, x.nextPerturbations} {
+			if w := next(); len(w) > 0 {
+				return w
+			}
 		}
 	}
 	return x.nextRepairs()
@@ -106,7 +108,7 @@ func (x *facts) nextPairs() []Want {
 	}
 	passA, passB := a.outcomes(), b.outcomes()
 	n := min(len(passA), len(passB))
-	if _, likely, chance := measure.MorePairs(count(passA[:n]), count(passB[:n]), n, a.cap-n, x.by.alpha); n >= fewestToGiveUp && !likely && chance < hopeless {
+	if n >= fewestToGiveUp && !measure.PairsDecide(count(passA[:n]), count(passB[:n]), n, a.cap-n, x.by.alpha, hopeless) {
 		return nil
 	}
 	step := x.fewest(a, func(moreA []bool) bool {
@@ -119,6 +121,32 @@ func (x *facts) nextPairs() []Want {
 		return false
 	})
 	return []Want{{matrix.CellA, a.asked() + step}, {matrix.CellB, b.asked() + step}}
+}
+
+// nextRefusal goes on with a cell that refuses until it is shown that it fails more often than not.
+func (x *facts) nextRefusal() []Want {
+	c, shown := x.refusing()
+	by := x.by.failures()
+	if c == nil || shown != measure.Undecided || !c.goes() || by.hopeless(c, c.result.Scored-c.result.Pass) {
+		return nil
+	}
+	return []Want{{c.result.Cell, c.asked() + x.fewest(c, func(more []bool) bool {
+		return by.of(slices.Concat(c.failures(), more), false) != measure.Undecided
+	})}}
+}
+
+// nextLost goes on with a cell of which too many calls failed for those that were made, and not for the most that may be made, where it
+// would decide something.
+func (x *facts) nextLost() []Want {
+	a := x.cells[matrix.CellA]
+	for _, planned := range x.p.Cells {
+		c := x.cells[planned.Cell]
+		less := perLost*c.lost() - c.result.Scored - c.lost()
+		if less > 0 && c.goes() && (a.fails() || c == a && a.passes()) {
+			return []Want{{planned.Cell, c.asked() + min(less, mostAtOnce, c.cap-c.asked())}}
+		}
+	}
+	return nil
 }
 
 // fewest is the least number of further trials, all of one outcome, that may decide: fewer need not be looked at.

@@ -83,3 +83,23 @@ func TestPromptCutByTheServer(t *testing.T) {
 		})
 	}
 }
+
+// TestReplacedInAShortPrompt: a text of which the fact alone is replaced is in the prompt, although the question asks in most of its words.
+func TestReplacedInAShortPrompt(t *testing.T) {
+	t.Parallel()
+	for prompt, want := range map[string]string{
+		"[tariff] The fee is as posted.\nWhat is the fee?": "prompt/escaped-away",
+		"[tariff] tariff\nWhat is the fee?":                "prompt/wrong-variable",
+		"What is the fee?":                                 "prompt/not-serialised",
+	} {
+		e, c, p, o := askedCase(5, func(trial *matrix.Trial) {
+			trial.Prompt, trial.Answer = []matrix.PromptMessage{{Role: "user", Text: matrix.NewText(prompt)}}, matrix.NewText("I don't know.")
+			trial.Packed = trial.Packed[:1]
+		})
+		e.Pipeline.Prompt.User = "{{#context}}[{{id}}] {{text}}\n{{/context}}{{query}}"
+		ev := evaluated(t, e, c, p, o)
+		if len(ev.Defects) != 1 || ev.Defects[0].Name() != want {
+			t.Errorf("%q: %+v, want %s", prompt, ev.Defects, want)
+		}
+	}
+}

@@ -97,6 +97,19 @@ func (x *facts) seenIn() string {
 	return "prompt"
 }
 
+// onlyGiven reports whether nothing shows that a failing B was answered from the evidence: the service, which says that it answers from
+// the context that it is given, tells neither what it packed nor its prompt. It may have answered from a context of its own.
+func (x *facts) onlyGiven() bool {
+	b := x.cells[matrix.CellB]
+	return b.fails() && slices.ContainsFunc(b.trials, func(t *matrix.Trial) bool {
+		return t.Unseen(matrix.PackedUnobserved) && t.Unseen(matrix.PromptUnobserved)
+	})
+}
+
+func (x *facts) onlyGivenSays() string {
+	return fmt.Sprintf("%s with the evidence given as its context, and the service tells neither what it packs of it nor its prompt, so that it may have answered from another: let its trace tell packed or prompt, or say context: false in backends.service.capabilities", passes(x, matrix.CellB))
+}
+
 // otherSearch reports whether a service passed on something else than the declared search does in the store, for the same query: then
 // what the declared search does, to its full depth or with one thing removed, says nothing of the service's.
 func (x *facts) otherSearch() bool {

@@ -16,7 +16,7 @@ func (c *cellFacts) copied(t *matrix.Trial) bool {
 		return false
 	}
 	if c.ids == nil {
-		c.ids, c.texts = map[string]int{}, map[string]bool{}
+		c.ids, c.texts = map[string]int{}, make(map[string]bool, cap(c.all))
 	}
 	id := t.ResponseID()
 	if id != "" {

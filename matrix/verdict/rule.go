@@ -13,6 +13,7 @@ type Rule struct {
 	Wasted   string
 	Page     Page // of the label, which several rules may give
 
+	id      string
 	ends    bool // the case is not judged further: the outcome is Ends
 	outcome Outcome
 	grade   Grade
@@ -23,7 +24,12 @@ type Rule struct {
 }
 
 // ID returns "stage/label", which also names the rule.
-func (r *Rule) ID() string { return string(r.Stage) + "/" + r.Label }
+func (r *Rule) ID() string {
+	if r.id == "" {
+		return string(r.Stage) + "/" + r.Label
+	}
+	return r.id
+}
 
 // finding is a rule's answer: yes with evidence, no, or unknown with what is missing.
 type finding struct {

@@ -27,7 +27,8 @@ func makeRules() []Rule {
 		all = append(all, part...)
 	}
 	for i := range all {
-		all[i].Page = pages()[all[i].ID()]
+		all[i].id = all[i].ID()
+		all[i].Page = pages()[all[i].id]
 	}
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/measure"
 )
 
 // The rules of the generation are asked when production's prompt held the evidence (A failed all the same), or when gold
@@ -22,6 +23,9 @@ func generateRules() []Rule {
 				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
 					return no
 				case b.fails() && x.goldJudges() && (!b.most(refused) || x.allInPrompt() && a.atTimes()):
+					if x.onlyGiven() {
+						return unknown(x.onlyGivenSays())
+					}
 					return fires(x, true)
 				case x.allInPrompt() && (b.passes() || x.standIn) && !a.most(refused) && len(x.production().Forbidden) == 0:
 					return fires(x, false) // what a leaked item does to the answer is the leak's doing
@@ -182,17 +186,17 @@ func closedTrials(c *cellFacts) int {
 
 // sameAnswers reports whether most answers of the two cells, each taken by itself, are one text, citations being part of it.
 func sameAnswers(a, b *cellFacts) bool {
-	usual := func(c *cellFacts) (ref string) {
-		n := map[string]int{}
-		for _, t := range c.trials {
-			if n[t.Answer.Ref]++; 5*n[t.Answer.Ref] >= 3*len(c.trials) {
-				ref = t.Answer.Ref
+	usual := func(c *cellFacts) (number int) {
+		n := map[int]int{}
+		for _, f := range c.features {
+			if n[f.Answer]++; 5*n[f.Answer] >= 3*len(c.features) {
+				number = f.Answer
 			}
 		}
-		return ref
+		return number
 	}
 	first := usual(a)
-	return first != "" && first == usual(b)
+	return first != 0 && first == usual(b)
 }
 
 func passes(x *facts, cell matrix.CellID) string {
@@ -311,23 +315,54 @@ func abstainRules() []Rule {
 			TryFirst: "soften the refusal instruction; where B answers, look at the items beside the evidence",
 			Wasted:   "retrieval work: the evidence was in the prompt",
 			once: func(x *facts) finding {
-				a, b := x.cells[matrix.CellA], x.cells[matrix.CellB]
+				c, shown := x.refusing()
+				b := x.cells[matrix.CellB]
 				switch {
-				case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
+				case c == nil:
 					return no
-				case b.fails() && x.goldJudges() && b.most(refused) && !(x.allInPrompt() && a.atTimes()):
-					return yes(fmt.Sprintf("B refuses in %d of %s with the evidence alone in its prompt", b.result.Refused, counted(b.result.Scored, "trial", "trials")))
-				case x.allInPrompt() && x.allRefuse(a) && (b.passes() || x.standIn):
-					f := yes(fmt.Sprintf("A refuses in %d of %s with the evidence in its %s", a.result.Refused, counted(a.result.Scored, "trial", "trials"), x.seenIn()))
-					if b.passes() {
-						f.evidence = append(f.evidence, passes(x, matrix.CellB))
-					}
-					return f
+				case c == b && x.onlyGiven():
+					return unknown(x.onlyGivenSays())
 				}
-				return no
+				says := fmt.Sprintf("%s refuses in %d of %s with the evidence in its prompt", c.result.Cell, c.result.Refused, counted(c.result.Scored, "trial", "trials"))
+				if c == b {
+					says = strings.Replace(says, "the evidence", "the evidence alone", 1)
+				}
+				if shown != measure.Passes {
+					return unknown(says + ": whether it fails more often than not, to tell abstain/refused-answerable from generate/unstable; " + x.moreFailures(c))
+				}
+				f := yes(says)
+				if c != b && b.passes() {
+					f.evidence = append(f.evidence, passes(x, matrix.CellB))
+				}
+				return f
 			},
 		},
 	}
+}
+
+// refusing returns the cell that refuses with the evidence in its prompt, B's or else A's, and whether it is shown that it fails more
+// often than not. One that refuses now and then is unstable: it may refuse a few times in a row. nil where none refuses.
+func (x *facts) refusing() (*cellFacts, measure.Decision) {
+	a, c := x.cells[matrix.CellA], x.cells[matrix.CellB]
+	switch {
+	case x.c.Expect != matrix.ExpectAnswer || !a.fails() || len(x.gold) == 0:
+		return nil, measure.Undecided
+	case c.fails() && x.goldJudges() && c.most(refused) && !(x.allInPrompt() && a.atTimes()):
+	case x.allInPrompt() && x.allRefuse(a) && (c.passes() || x.standIn):
+		c = a
+	default:
+		return nil, measure.Undecided
+	}
+	return c, x.by.failures().of(c.failures(), false)
+}
+
+// moreFailures says how many more repetitions of a cell would show whether it fails more often than not.
+func (x *facts) moreFailures(c *cellFacts) string {
+	more, likely, _ := x.by.failures().sequence().MoreNeeded(c.result.Scored, c.result.Scored-c.result.Pass, mostMore)
+	if !likely {
+		return "more repeats are unlikely to settle it, as the rate is between the two"
+	}
+	return fmt.Sprintf("about %s of %s would settle it (runs.repeats, runs.max_repeats)", counted(more, "more repeat", "more repeats"), c.result.Cell)
 }
 
 // notMoved lists the cells that have A's items in another order and were not made, as the service does not tell the items.

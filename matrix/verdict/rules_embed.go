@@ -199,7 +199,7 @@ func modelMismatch(x *facts, _ *goldState, s sample) finding {
 }
 
 // cachedVector needs a vector of the same words that is no relative of what production searched with, although white space moves
-// this embedder's vectors little, and that finds the gold.
+// this embedder's vectors little, and that finds the gold, unless something else keeps it from both searches.
 func cachedVector(x *facts, g *goldState, _ sample) finding {
 	probe, _ := x.retrieval(matrix.ProbeUncached)
 	planned := slices.ContainsFunc(x.p.Retrievals, func(p matrix.PlannedSearch) bool { return p.Cell == matrix.ProbeUncached })
@@ -211,9 +211,15 @@ func cachedVector(x *facts, g *goldState, _ sample) finding {
 	}
 	c := probe.Uncached
 	rank, passed, _ := x.probe(matrix.ProbeUncached, g)
-	fires := passed && c.Own.Float() < farVector && c.Space.Float() >= stillVector
+	fires := (passed || x.cutFromBoth(g, rank)) && c.Own.Float() < farVector && c.Space.Float() >= stillVector
 	return when(fires, fmt.Sprintf("the query's vector has cosine %s with that of the same words and a space behind them, while a space before or behind makes cosine %s", *c.Own, *c.Space),
-		fmt.Sprintf("gold %s: %s in production, rank %d of k = %d with the vector that is made now", g.name(), rankOrAbsent(g.place.BySpan), rank, x.search.K))
+		fmt.Sprintf("gold %s: %s in production, %s with the vector that is made now, k = %d", g.name(), rankOrAbsent(g.place.BySpan), rankOrAbsent(rank), x.search.K))
+}
+
+// cutFromBoth reports whether a gold that neither production nor a probe by another vector returns may be kept out, whatever the vector,
+// by what comes behind it: a filter, a threshold or the approximation.
+func (x *facts) cutFromBoth(g *goldState, rank int) bool {
+	return rank == 0 && g.place.BySpan == 0 && len(x.cuts()) > 0
 }
 
 // stillVector is a cosine from which white space has not moved a vector.
@@ -253,8 +259,8 @@ func prefixMismatch(x *facts, g *goldState, s sample) finding {
 	switch {
 	case !seen:
 		return unknown("the search with the declared query prefix")
-	case !passed:
+	case !passed && !x.cutFromBoth(g, rank):
 		return no
 	}
-	return yes(evidence, fmt.Sprintf("gold %s: with that prefix at rank %d of k = %d", g.name(), rank, x.search.K))
+	return yes(evidence, fmt.Sprintf("gold %s: with that prefix %s, k = %d", g.name(), rankOrAbsent(rank), x.search.K))
 }

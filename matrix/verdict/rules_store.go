@@ -232,8 +232,11 @@ func indexRules() []Rule {
 			"wait until writes are visible before reading (a refresh, strong reads), or ingest earlier; the case is flaky until then",
 			"a new ingestion: the item is there",
 			func(x *facts, g *goldState) finding {
-				rank, _, _ := x.probe(matrix.ProbeLater, g)
-				return when(rank > 0, fmt.Sprintf("gold %s: in none of %s, and at rank %d of the search made again, %s behind the scan", g.name(), x.scannedAll(), rank, time.Duration(x.e.Checks.SecondLook)))
+				if rank, _, _ := x.probe(matrix.ProbeLater, g); rank > 0 {
+					return yes(fmt.Sprintf("gold %s: in none of %s, and at rank %d of the search made again, %s behind the scan", g.name(), x.scannedAll(), rank, time.Duration(x.e.Checks.SecondLook)))
+				}
+				rank, _, _ := x.probe(matrix.ProbeNoFilter, g) // the filter may keep it from the search that is made again
+				return when(rank > 0 && x.unstableIndex(), fmt.Sprintf("gold %s: in none of %s, and at rank %d of the search without the filter (%s), which was made later; the index has changed between them", g.name(), x.scannedAll(), rank, matrix.ProbeNoFilter))
 			}),
 		rule("wrong-collection", "The evidence is stored, but in another collection than the one that is searched.",
 			"the same span looked for in the store's other collections",
@@ -362,21 +365,15 @@ func bodyRules() []Rule {
 	rule := func(label, body, says, first string) Rule {
 		return Rule{
 			Stage: StageIndex, Label: label, grade: Shown, Needs: "the stored bodies, and the gold text of the case", Says: says,
-			Decides:  "the stored text against the case's gold text, where the case's own text is answered right (B)",
+			Decides:  "the stored text against the case's gold text, where the case's own text is answered right (B), or states a claim that no stored item of the gold does",
 			TryFirst: first, Wasted: "ranking, prompt and model work: the stored text reached the prompt as it is",
 			once: func(x *facts) finding {
 				if !x.cells[matrix.CellA].fails() || !x.allInPrompt() || !x.cells[matrix.CellB].passes() {
 					return no
 				}
 				for _, g := range x.gold {
-					relations := x.relations(g.requirement)
-					if slices.ContainsFunc(relations, func(r StoredRelation) bool { return r.Body == "same" }) {
-						continue
-					}
-					for _, r := range relations {
-						if r.Body == body {
-							return yes(fmt.Sprintf("gold %s: %s holds the span, and not the rest of the gold text", g.source, x.label(r.ID)), passes(x, matrix.CellB)+" with the case's own text")
-						}
+					if r := x.onlySpan(g, body); r != nil {
+						return yes(x.onlySpanSays(g, r), passes(x, matrix.CellB)+" with the case's own text")
 					}
 				}
 				return no
@@ -389,6 +386,64 @@ func bodyRules() []Rule {
 		rule("overwritten", "other", "The stored text holds the span, but it is another text than the evidence.",
 			"compare the stored text with its source; look for id collisions and for an older or edited version"),
 	}
+}
+
+// onlySpan returns an item that holds the gold's span, and of the rest of the gold text that the case gives what body says; nil where there
+// is none, or another has all of it.
+func (x *facts) onlySpan(g *goldState, body string) *StoredRelation {
+	var found *StoredRelation
+	for _, r := range x.relations(g.requirement) {
+		switch {
+		case r.Body == "same":
+			return nil
+		case r.Body == body && found == nil:
+			found = &r
+		}
+	}
+	return found
+}
+
+func (x *facts) onlySpanSays(g *goldState, r *StoredRelation) string {
+	return fmt.Sprintf("gold %s: %s holds the span, and not the rest of the gold text", g.source, x.label(r.ID))
+}
+
+// lacking puts ahead of what was found behind the store what the store itself lacks: a claim that the case's gold text states, no stored
+// item of the gold does, and A's answers miss. B need not pass for that, as something behind the store may be broken as well.
+func (w *walker) lacking() {
+	if w.ended || w.judgeable() != "" || slices.ContainsFunc(w.defects, func(d Defect) bool { return d.Stage == StageIndex }) {
+		return
+	}
+	rules := table()
+	for _, g := range w.gold {
+		claim := w.lackedClaim(g)
+		if claim == "" {
+			continue
+		}
+		for _, body := range []struct{ is, label string }{{"part", "partial"}, {"other", "overwritten"}} {
+			if r := w.onlySpan(g, body.is); r != nil {
+				i := slices.IndexFunc(rules, func(r Rule) bool { return r.Stage == StageIndex && r.Label == body.label && r.once != nil })
+				w.add(&rules[i], yes(w.onlySpanSays(g, r), fmt.Sprintf("no stored item of the gold states claim %q, which the gold text states", claim)), g.source)
+				last := len(w.defects) - 1
+				w.defects = slices.Insert(w.defects[:last], 0, w.defects[last])
+				w.says = slices.Insert(w.says[:last], 0, w.says[last])
+				return
+			}
+		}
+	}
+}
+
+// lackedClaim names a claim that no stored item of a gold states and a failing answer of A misses, "" for none.
+func (w *walker) lackedClaim(g *goldState) string {
+	for _, of := range w.f.Gold {
+		for _, id := range of.Lacks {
+			if of.Requirement == g.requirement && slices.ContainsFunc(w.cells[matrix.CellA].failing(), func(f *TrialFeatures) bool {
+				return slices.ContainsFunc(f.Claims, func(r ClaimResult) bool { return r.ID == id && r.State == ClaimMissing })
+			}) {
+				return id
+			}
+		}
+	}
+	return ""
 }
 
 // storedAs finds an item in that relation to the gold that is surely the gold's own: of a document with several items, one

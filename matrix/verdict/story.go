@@ -35,7 +35,7 @@ func (w *walker) summary() string {
 func (w *walker) restores() string {
 	b := w.cells[matrix.CellB]
 	switch {
-	case b == nil || b.result.Scored == 0 || b.other != "" || !w.goldTested():
+	case b == nil || b.result.Scored == 0 || b.other != "" || !w.goldTested() || w.onlyGiven():
 		return ""
 	case b.passes():
 		return fmt.Sprintf("gold context restores %d/%d", b.result.Pass, b.result.Scored)

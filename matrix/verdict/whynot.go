@@ -67,10 +67,16 @@ func ExplainWhyNot(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matr
 			}
 		}
 	}
+	if len(out.Because) > 1 { // which say more
+		out.Because = slices.DeleteFunc(out.Because, func(line string) bool { return line == saysNo })
+	}
 	out.Open = w.undecidedA() && rules[i].gold == nil && rules[i].Stage != StageFixture && rules[i].Stage != StageAccess
 	out.Observed = w.restsOn(&rules[i])
 	return out, nil
 }
+
+// saysNo is left to be said where a rule applies, and nothing that is nearer tells why it does not fire.
+const saysNo = "asked, and the check says no"
 
 // asksNothing says why no rule of that kind was asked at all, nil where it was.
 func (w *walker) asksNothing(r *Rule) []string {
@@ -95,11 +101,14 @@ func (w *walker) asksNothing(r *Rule) []string {
 // ruledOut says why a rule did not fire.
 func (w *walker) ruledOut(rules []Rule, at int) []string {
 	r := &rules[at]
+	if why := w.unsuited(r); why != "" {
+		return []string{"does not apply: " + why}
+	}
 	if r.gold == nil {
 		return w.ruledOutOnce(r)
 	}
 	if len(w.gold) == 0 {
-		return []string{"the case names no evidence that could have been lost"}
+		return []string{"does not apply: the case names no evidence that could have been lost"}
 	}
 	var out []string
 	for _, g := range w.gold {
@@ -114,11 +123,67 @@ func (w *walker) ruledOut(rules []Rule, at int) []string {
 			out = append(out, fmt.Sprintf("gold %s: an earlier rule is open, and it may be that: %s", g.name(), g.blocked))
 		case r.Stage == StageIndex && g.inStore == matrix.Yes:
 			out = append(out, fmt.Sprintf("gold %s: its span is in the store, in %s; it %s", g.name(), orElse(quoted(g.holders), "what the search returns"), w.lostAt(g)))
+		case g.lost != losses[r.Stage]:
+			out = append(out, fmt.Sprintf("gold %s: does not apply: it %s", g.name(), w.lostAt(g)))
 		default:
-			out = append(out, fmt.Sprintf("gold %s: asked, and the check says no; it %s", g.name(), w.lostAt(g)))
+			out = append(out, fmt.Sprintf("gold %s: %s; it %s", g.name(), saysNo, w.lostAt(g)))
 		}
 	}
 	return out
+}
+
+// losses are where the gold is lost that a stage's rules about gold are about.
+var losses = map[Stage]boundary{
+	StageIndex: lostInSearch, StageEmbed: lostInSearch, StageRetrieve: lostInSearch,
+	StageRerank: lostInRerank, StageAssemble: lostInAssemble, StagePrompt: lostInPrompt,
+}
+
+// unsuited says why a label cannot be that of this case, whatever was observed: the pipeline has no such part, or the case asks for
+// something else. It is "" where it can.
+func (w *walker) unsuited(r *Rule) string {
+	answers := w.c.Expect == matrix.ExpectAnswer
+	switch {
+	case r.ID() == "abstain/answered-unanswerable" && answers:
+		return "the case expects an answer"
+	case (r.Stage == StageGenerate && r.Label != "empty-answer" || r.ID() == "abstain/refused-answerable") && !answers:
+		return "the case expects to " + string(w.c.Expect)
+	case r.Stage == StageEmbed && w.keyword():
+		return "the search is by keyword alone (pipeline.search.mode), without vectors"
+	case r.ID() == "generate/prefers-superseded" && !w.cells[matrix.CellA].some(func(f *TrialFeatures) bool { return f.Superseded }):
+		return "no item that the case declares to be superseded is in A's context"
+	case w.search == nil:
+		return ""
+	case r.Stage == StageRerank && w.e.Pipeline.Rerank == nil && w.search.RerankModel == "" && len(w.search.Reranked) == 0:
+		return "the pipeline has no reranker (pipeline.rerank)"
+	}
+	filter, none := len(w.search.Filter) == 0, ""
+	switch r.ID() {
+	case "retrieve/query-altered":
+		if w.search.QueryEffective == w.search.Query && w.search.Searches == nil {
+			none = "the question was searched for as it was typed"
+		}
+	case "retrieve/filtered-out", "retrieve/filter-ignored", "retrieve/corpus-statistics", "access/filter-open":
+		if filter {
+			none = "the search has no filter (pipeline.search.filter)"
+		}
+	case "retrieve/below-threshold":
+		if w.search.Threshold == nil {
+			none = "the search has no threshold (pipeline.search.threshold)"
+		}
+	case "retrieve/approximate-miss":
+		if w.keyword() || w.search.Exact {
+			none = "the search is exact"
+		}
+	case "rerank/below-threshold":
+		if w.search.RerankFloor == nil {
+			none = "the reranker's scores have no threshold (pipeline.rerank.threshold)"
+		}
+	case "assemble/budget-cut":
+		if w.e.Pipeline.Assemble.Budget.N == 0 && w.e.Backends.Pipeline == nil {
+			none = "the context has no budget (pipeline.assemble.budget)"
+		}
+	}
+	return none
 }
 
 // evidenceOf is what a rule that fired saw first.
@@ -153,6 +218,10 @@ func (w *walker) ruledOutOnce(r *Rule) []string {
 	f := r.once(w.facts)
 	var out []string
 	switch {
+	case r.ID() == w.last.ID() && len(w.defects) > 0: // it is what is left
+		return []string{fmt.Sprintf("does not apply: %s explains the failure: %s", w.defects[0].Name(), w.defects[0].Evidence[0])}
+	case r.ID() == w.last.ID() && len(w.missing) > 0:
+		return []string{"does not apply while something is not known: " + w.missing[0]}
 	case f.answer == matrix.Unknown:
 		return []string{"it is not known: " + f.missing}
 	case f.answer == matrix.Yes && len(w.defects) > 0:
@@ -166,7 +235,10 @@ func (w *walker) ruledOutOnce(r *Rule) []string {
 			out = append(out, fmt.Sprintf("gold %s: it is not in A's prompt; it %s", g.name(), w.lostAt(g)))
 		}
 	}
-	return append(out, "asked, and the check says no")
+	if len(out) == 0 && len(w.defects) > 0 && answers {
+		out = append(out, fmt.Sprintf("%s explains the failure: %s", w.defects[0].Name(), w.defects[0].Evidence[0]))
+	}
+	return append(out, saysNo)
 }
 
 // restsOn lists what was observed of what a label of that stage rests on.

@@ -35,7 +35,7 @@ func (x *explained) toldTrial(cell matrix.CellID) (t *matrix.Trial, f *verdict.T
 	for i := range x.Features.Trials {
 		features := &x.Features.Trials[i]
 		at := slices.IndexFunc(x.Observations.Trials, func(t matrix.Trial) bool {
-			return t.CallKey == features.CallKey && t.Cell == features.Cell && t.Rep == features.Rep
+			return (t.CallKey == features.CallKey || features.CallKey == "") && t.Cell == features.Cell && t.Rep == features.Rep
 		})
 		if features.Cell == cell && at >= 0 && x.Observations.Trials[at].Status == matrix.StatusOK && (t == nil || f.Meets && !features.Meets) {
 			t, f = &x.Observations.Trials[at], features

@@ -19,7 +19,7 @@ func (x *explained) firstTrial(cell matrix.CellID) (*matrix.Trial, *verdict.Tria
 			continue
 		}
 		for j := range x.Features.Trials {
-			if f := &x.Features.Trials[j]; f.CallKey == t.CallKey && f.Cell == t.Cell && f.Rep == t.Rep {
+			if f := &x.Features.Trials[j]; (f.CallKey == t.CallKey || f.CallKey == "") && f.Cell == t.Cell && f.Rep == t.Rep {
 				return t, f
 			}
 		}

@@ -276,7 +276,7 @@ func (x *explained) answers(c *verdict.CellResult) []answerLine {
 		times int
 	}
 	var seen []*answer
-	byRef := map[string]*answer{}
+	byKey := map[string]*answer{}
 	other := ""
 	for i := range x.Observations.Trials {
 		t := &x.Observations.Trials[i]
@@ -289,10 +289,14 @@ func (x *explained) answers(c *verdict.CellResult) []answerLine {
 			}
 			continue
 		}
-		a := byRef[t.Answer.Ref]
+		key := t.Answer.Ref
+		if i < len(x.Features.Trials) && x.Features.Trials[i].Answer != 0 {
+			key = strconv.Itoa(x.Features.Trials[i].Answer)
+		}
+		a := byKey[key]
 		if a == nil {
 			a = &answer{text: x.answerText(t)}
-			byRef[t.Answer.Ref] = a
+			byKey[key] = a
 			seen = append(seen, a)
 		}
 		a.times++
@@ -308,6 +312,9 @@ func (x *explained) answers(c *verdict.CellResult) []answerLine {
 	}
 	if more := len(seen) - most; more > 0 {
 		lines = append(lines, answerLine{head: "and " + counted(more, "other answer", "other answers")})
+	}
+	if agreement, err := strconv.ParseFloat(c.Agreement, 64); err == nil && c.Distinct > 1 {
+		lines = append(lines, answerLine{text: fmt.Sprintf("agreement: two of the %d answers are the same in %.0f %% of pairs", c.Scored, 100*agreement)})
 	}
 	if len(lines) == 0 && other == "" && c.Reason != "" {
 		other = "not run: " + c.Reason

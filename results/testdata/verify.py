@@ -13,8 +13,7 @@ def need(holds, reason, code=1):
     if not holds:
         raise Failed(reason, code)
 
-def sha256(data):
-    return hashlib.sha256(data).hexdigest()
+def sha256(data): return hashlib.sha256(data).hexdigest()
 
 def canonical_zip(members):
     """The one zip file of these (name, bytes): stored, in order, of 1980-01-01, mode 0644, nothing else in it."""
@@ -40,13 +39,15 @@ def check_seal(files):
     need(manifest["schema"] == "culprit.bundle/v1", "manifest.json is of schema %r" % manifest["schema"])
     again = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     need(again == files["manifest.json"], "manifest.json is not canonical")
-    sums, listed = "", {f["path"] for f in manifest["files"]} | {"manifest.json", "SHA256SUMS"}
+    withheld = {f["path"] for f in manifest["files"] if f.get("restricted")} - set(files)  # a redacted copy lacks them
+    sums, listed = "", {f["path"] for f in manifest["files"]} - withheld | {"manifest.json", "SHA256SUMS"}
     need(set(files) == listed, "listed, or there, but not both: %s" % sorted(set(files) ^ listed))
     for f in manifest["files"]:
-        data, blob = files[f["path"]], "blobs/sha256/%.2s/%s" % (f["sha256"], f["sha256"])
-        need(len(data) == f["size"] and sha256(data) == f["sha256"], "%s is not the file that was sealed" % f["path"])
-        need(not f["path"].startswith("blobs/") or f["path"] == blob, "%s is not a name of its content" % f["path"])
         sums += "%s  %s\n" % (f["sha256"], f["path"])
+        unit, place = (256, "restricted/sha256/") if f.get("restricted") else (1, "blobs/sha256/%.2s/" % f["sha256"])
+        data, named = files.get(f["path"], b""), f["path"].split("/")[0] in ("blobs", "restricted")
+        need(not named or f["path"] == place + f["sha256"], "%s is not a name of its content" % f["path"])
+        need(f["path"] in withheld or (-(-len(data) // unit) * unit, sha256(data)) == (f["size"], f["sha256"]), "%s is not the file that was sealed" % f["path"])
     sums += "%s  manifest.json\n" % sha256(files["manifest.json"])
     need(files["SHA256SUMS"] == sums.encode(), "SHA256SUMS lists other files or sums than manifest.json")
     for name, path in {"case": "case/resolved.json", "pins": "pins.json", "plan": "plan.json", "evaluation": "evaluation.json"}.items():
@@ -55,8 +56,7 @@ def check_seal(files):
 
 def check_journal(data, end):
     prev, seq = "0" * 64, 0
-    for line in data.splitlines(keepends=True):
-        seq += 1
+    for seq, line in enumerate(data.splitlines(keepends=True), 1):
         head, tail = b'{"seq":%d,"prev":"%s","rec":' % (seq, prev.encode()), b',"sum":"%s"}\n'
         rec = line[len(head):-(len(tail) - 2 + 64)]
         prev = sha256(b"%d|%s|%s" % (seq, prev.encode(), rec))

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+func (a *app) redactCommand() *cobra.Command {
+	var out string
+	most := string(matrix.Internal)
+	c := &cobra.Command{
+		Use:     "redact <bundle>…",
+		GroupID: groupLook,
+		Short:   "Copy bundles without their restricted texts",
+		Long: `Copy bundles to another folder without the texts that the experiment's sensitivity makes
+restricted, and without what was made of them: prompts, answers and judgements. Manifest and
+sums stay the same bytes, so that seal and signatures hold for the copy, and the verdict can be
+made again from what is left. Nothing is changed in place. A case is copied as it was written.`,
+		Example: `  culprit redact results/20261129T200000Z-k3f9qa/*.bundle.zip --out redacted
+  culprit explain long-haul-cabin --results redacted`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			level, err := matrix.ParseLevel(most)
+			switch {
+			case err != nil:
+				return usage("--max-sensitivity: %w", err)
+			case level != matrix.Internal:
+				return usage("--max-sensitivity %s: only restricted texts stand in files of their own, so that it can be internal", level)
+			case out == "":
+				return usage("--out is missing: name the folder that the copies are written to")
+			case len(args) == 0:
+				return usage("culprit redact takes bundles, and got none")
+			}
+			return a.redact(args, out)
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "`folder` of the copies, laid out as results are")
+	c.Flags().StringVar(&most, "max-sensitivity", most, "the highest `level` that is copied")
+	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.redacted/v1)")
+	return c
+}
+
+func (a *app) redact(bundles []string, out string) error {
+	report := struct {
+		Schema  string             `json:"schema"`
+		Bundles []results.Redacted `json:"bundles"`
+	}{"culprit.redacted/v1", []results.Redacted{}}
+	var failed error
+	for _, bundle := range bundles {
+		done, err := results.Redact(bundle, out)
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
+			err = &usageError{err}
+		}
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		report.Bundles = append(report.Bundles, done)
+		if !a.json {
+			fmt.Fprintf(a.out, "%s  withheld: %s\n", done.Copy, counted(done.Withheld, "file", "files"))
+		}
+	}
+	if a.json {
+		failed = errors.Join(failed, a.writeJSON(report))
+	}
+	return failed
+}
