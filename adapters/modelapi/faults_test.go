@@ -105,6 +105,7 @@ func TestFaults(t *testing.T) {
 		{"no UTF-8", openaitest.FakeReply{Status: 500, Body: "\xff\xfe broken"}, adapters.KindTransient, 0, "broken"},
 		{"50 MB that are announced", openaitest.FakeReply{Header: map[string]string{"Content-Length": "52428800"}, Body: strings.Repeat("x", 1<<16), Repeat: 800}, adapters.KindPermanent, 0, "too large"},
 		{"50 MB that are not announced", openaitest.FakeReply{Body: strings.Repeat("x", 1<<16), Repeat: 800}, adapters.KindPermanent, 0, "too large"},
+		{"2 GB that are not announced", openaitest.FakeReply{Body: strings.Repeat("x", 1<<16), Repeat: 1 << 15}, adapters.KindPermanent, 0, "too large"},
 		{"an error in detail", openaitest.FakeReply{Status: 403, Body: `{"detail": "Invalid API key"}`}, adapters.KindUnauthorised, 0, "Invalid API key"},
 		{"an error in message", openaitest.FakeReply{Status: 429, Body: `{"message": "trial key"}`}, adapters.KindRateLimited, 0, "trial key"},
 		{"TEI that is busy", openaitest.FakeReply{Status: 429, Body: `{"error": "Model is overloaded", "error_type": "Overloaded"}`}, adapters.KindRateLimited, 0, "Model is overloaded"},

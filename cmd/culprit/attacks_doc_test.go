@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The table of attacks has a row for each, and the tests that it names are there.
+func TestAttacksAreTried(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/attacks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile(`(?m)^\| (\d+) \|.*\| ([^|]*) \|$|(?m)^\| (\d+) \|.*\| \|$`).FindAllStringSubmatch(string(page), -1)
+	if len(rows) != 24 {
+		t.Fatalf("%d rows", len(rows))
+	}
+	tried := 0
+	for _, row := range rows {
+		for name := range strings.SplitSeq(row[2], ", ") {
+			folder, test, named := strings.Cut(name, " ")
+			if !named {
+				continue
+			}
+			tried++
+			if !hasTest(t, filepath.Join("../..", folder), test) {
+				t.Errorf("attack %s: %s has no %s", row[1], folder, test)
+			}
+		}
+	}
+	if tried < 25 {
+		t.Errorf("only %d tests are named", tried)
+	}
+}
+
+func hasTest(t *testing.T, folder, name string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(data), "func "+name+"(t *testing.T) {") {
+			return true
+		}
+	}
+	return false
+}
