@@ -1,6 +1,7 @@
 package results
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -8,10 +9,10 @@ import (
 	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
-// Brief is what a bundle says of itself and of its case, without what it rests on.
+// Brief is what a bundle says of itself and of its case, without what it rests on. It is not held to its seal.
 type Brief struct {
-	Manifest    Manifest
-	ManifestSum string // of manifest.json, "sha256:<hex>"
+	Manifest    Manifest // without its files
+	ManifestSum string   // of manifest.json, "sha256:<hex>"
 	Evaluation  verdict.Evaluation
 }
 
@@ -34,11 +35,17 @@ func readBrief(path string) (_ *Brief, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", manifestFile, err)
 	}
-	m, err := decodeManifest(data)
-	if err != nil {
+	var m struct {
+		Manifest
+		Files json.RawMessage `json:"files"` // is not asked for, and is most of it
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, fmt.Errorf("%s: %w", manifestFile, err)
 	}
-	b := &Brief{Manifest: *m, ManifestSum: matrix.DigestBytes(data)}
+	if m.Schema != ManifestSchema {
+		return nil, fmt.Errorf("%s: %w", manifestFile, otherSchema(m.Schema, ManifestSchema))
+	}
+	b := &Brief{Manifest: m.Manifest, ManifestSum: matrix.DigestBytes(data)}
 	if data, err = f.read(evaluationFile, maxFile); err != nil {
 		return nil, err
 	}
