@@ -15,7 +15,7 @@ func TestAttacksAreTried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := regexp.MustCompile(`(?m)^\| (\d+) \|.*\| ([^|]*) \|$|(?m)^\| (\d+) \|.*\| \|$`).FindAllStringSubmatch(string(page), -1)
+	rows := regexp.MustCompile(`(?m)^\| (\d+) \|.*\| ([^|]*) \|$|^\| (\d+) \|.*\| \|$`).FindAllStringSubmatch(string(page), -1)
 	if len(rows) != 24 {
 		t.Fatalf("%d rows", len(rows))
 	}
