@@ -2,7 +2,9 @@ package adapters
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // marks are texts of which one stands wherever a secret does, in any of its forms. They are searched for together, as Wu and Manber do:
@@ -58,8 +60,62 @@ func (m *marks) in(text string) bool {
 	return false
 }
 
-// Holds reports whether a text holds a secret of twelve bytes or more, in any of its forms. It reads several hundred megabytes a second.
-func (r *Redactor) Holds(text string) bool { return r != nil && r.marks.in(text) }
+// Holds reports whether a text holds a secret of twelve bytes or more, in any of its forms, also where it is escaped in part or more than it
+// need be, and broken over lines. It reads several hundred megabytes a second.
+func (r *Redactor) Holds(text string) bool {
+	if r == nil || r.marks == nil {
+		return false
+	}
+	if r.marks.in(text) {
+		return true
+	}
+	if strings.IndexByte(text, '\\') >= 0 {
+		if plain := unescaped(text, '\\'); r.marks.in(plain) {
+			return true
+		}
+	}
+	if strings.IndexByte(text, '%') >= 0 && r.marks.in(unescaped(text, '%')) {
+		return true
+	}
+	return strings.IndexByte(text, '\n') >= 0 && r.marks.in(strings.NewReplacer("\n", "", "\r", "").Replace(text))
+}
+
+// unescaped reads what is escaped behind a mark as JSON strings or URLs have it: \u002b, \/, %2b. What is no escape stays as it is.
+func unescaped(text string, mark byte) string {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] != mark || i+1 == len(text) {
+			out = append(out, text[i])
+			continue
+		}
+		digits := ""
+		switch {
+		case mark == '%' && i+3 <= len(text):
+			digits = text[i+1 : i+3]
+		case mark == '\\' && text[i+1] == 'u' && i+6 <= len(text):
+			digits = text[i+2 : i+6]
+		}
+		if r, err := strconv.ParseUint(digits, 16, 16); err == nil {
+			if mark == '%' {
+				out = append(out, byte(r))
+				i += 2
+			} else {
+				out = utf8.AppendRune(out, rune(r))
+				i += 5
+			}
+			continue
+		}
+		if mark == '\\' {
+			i++ // the mark stands before what is meant
+			if c := strings.IndexByte("bfnrt", text[i]); c >= 0 {
+				out = append(out, "\b\f\n\r\t"[c])
+				continue
+			}
+		}
+		out = append(out, text[i])
+	}
+	return string(out)
+}
 
 // beginning returns the length of the longest end of text that is the beginning of a mark.
 func (r *Redactor) beginning(text string) (most int) {

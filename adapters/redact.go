@@ -74,7 +74,7 @@ func formsOf(secret string) []string {
 		forms = append(forms, lowerPercents(escaped))
 	}
 	for _, quoted := range []string{jsonString(secret, true), jsonString(secret, false), strconv.Quote(secret), strconv.QuoteToASCII(secret)} {
-		forms = append(forms, quoted[1:len(quoted)-1])
+		forms = append(forms, quoted[1:len(quoted)-1], strings.ReplaceAll(quoted[1:len(quoted)-1], "/", `\/`))
 	}
 	forms = append(forms, hex.EncodeToString(raw), strings.ToUpper(hex.EncodeToString(raw)))
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
