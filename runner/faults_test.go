@@ -297,6 +297,22 @@ func TestProgressOfGenerations(t *testing.T) {
 	}
 }
 
+// TestAnswerTooLarge: what cannot be kept is not judged.
+func TestAnswerTooLarge(t *testing.T) {
+	t.Parallel()
+	text := "It is forty crowns [gold]. " + strings.Repeat("Well. ", 50<<20/6)
+	registry, _ := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+		return adapters.GenerateResponse{Text: text, FinishReason: adapters.FinishStop}, nil
+	})
+	_, bundles := faultyRun(t, registry)
+	journalled(t, bundles)
+	for _, b := range bundles {
+		if e := b.Evaluation; e.Outcome != verdict.Environment || !strings.Contains(explained(e), "the answer is too large") {
+			t.Errorf("%s: %s", e.Outcome, explained(e))
+		}
+	}
+}
+
 // TestForeignBytes: whatever bytes an answer has, it is kept as text that can be written, and judged.
 func TestForeignBytes(t *testing.T) {
 	t.Parallel()
@@ -307,7 +323,7 @@ func TestForeignBytes(t *testing.T) {
 		{name: "invalid UTF-8", text: "It is forty crowns [gold].\xff\xfe", lossy: true},
 		{name: "a lone surrogate", text: "It is forty crowns [gold].\xed\xa0\x80", lossy: true},
 		{name: "NUL", text: "It is forty crowns [gold].\x00"},
-		{name: "50 MB", text: "It is forty crowns [gold]. " + strings.Repeat("Well. ", 50<<20/6), lossy: true},
+		{name: "5 MB", text: "It is forty crowns [gold]. " + strings.Repeat("Well. ", 5<<20/6), lossy: true},
 	} {
 		registry, _ := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
 			return adapters.GenerateResponse{Text: test.text, FinishReason: adapters.FinishStop}, nil

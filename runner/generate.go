@@ -316,6 +316,11 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 	if text == "" {
 		text = response.Refusal
 	}
+	if len(text) > results.MaxResponse { // of which no more than a beginning is kept, so that nobody could judge it again
+		t.Status, t.LatencyMS, t.Usage = matrix.StatusError, response.WireTime.Milliseconds(), usageOf(&response)
+		t.Error = &matrix.CallError{Kind: string(adapters.KindPermanent), Message: fmt.Sprintf("the answer is too large: it has %d bytes, and %d are read", len(text), results.MaxResponse)}
+		return
+	}
 	if len(text) > maxAnswer {
 		text, t.AnswerLossy = text[:maxAnswer], true
 	}
