@@ -109,6 +109,8 @@ type CellDiff struct {
 	Shared       int `json:"shared_answers"`
 	LeftAnswers  int `json:"left_answers"`
 	RightAnswers int `json:"right_answers"`
+	// Withheld: some answers are not there, so that the texts are not compared and the three are 0.
+	Withheld bool `json:"withheld,omitempty"`
 }
 
 // ClaimDiff compares in how many scored trials of a cell a claim was met.
@@ -466,7 +468,11 @@ func cellDiffs(left, right *Bundle) (all []CellDiff) {
 		r := &right.Evaluation.Cells[at]
 		d := CellDiff{Cell: l.Cell, Left: counted(l), Right: counted(r)}
 		d.Differs, d.By, d.P = differs(l, r)
-		texts, others := answers(&left.Observations, l.Cell), answers(&right.Observations, l.Cell)
+		texts, here := answers(&left.Observations, l.Cell)
+		others, there := answers(&right.Observations, l.Cell)
+		if d.Withheld = !here || !there; d.Withheld {
+			texts, others = nil, nil
+		}
 		d.LeftAnswers, d.RightAnswers = len(texts), len(others)
 		for ref := range texts {
 			if others[ref] {
@@ -484,15 +490,16 @@ func counted(c *verdict.CellResult) Counted {
 	return Counted{Pass: c.Pass, Scored: c.Scored, Interval: c.Interval()}
 }
 
-// answers is the set of a cell's answers, by what they hold.
-func answers(o *matrix.Observations, cell matrix.CellID) map[string]bool {
-	refs := map[string]bool{}
+// answers is the set of a cell's answers, by what they hold, and whether all of them are there.
+func answers(o *matrix.Observations, cell matrix.CellID) (refs map[string]bool, all bool) {
+	refs, all = map[string]bool{}, true
 	for i := range o.Trials {
 		if t := &o.Trials[i]; t.Cell == cell && t.Status == matrix.StatusOK {
 			refs[t.Answer.Same()] = true
+			all = all && !t.Answer.Withheld()
 		}
 	}
-	return refs
+	return refs, all
 }
 
 // differs reports whether a cell passes more or less often than before by more than chance, and how that was decided.

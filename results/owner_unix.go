@@ -16,7 +16,7 @@ func isPrivate(name string, info fs.FileInfo) error {
 		return fmt.Errorf("%q belongs to user %d: %w", name, s.Uid, ErrNotOurs)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return fmt.Errorf("%q has the mode %04o, and others may have written to it: %w", name, mode, ErrNotOurs)
+		return fmt.Errorf("%q has the mode %04o, which is not of its owner alone (chmod -R go= it, if you trust what is in it): %w", name, mode, ErrNotOurs)
 	}
 	return nil
 }

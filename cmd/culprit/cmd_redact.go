@@ -53,7 +53,7 @@ func (a *app) redact(bundles []string, out string) error {
 	}{"culprit.redacted/v1", []results.Redacted{}}
 	var failed error
 	for _, bundle := range bundles {
-		done, err := results.Redact(bundle, out)
+		done, err := redactIntact(bundle, out)
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
 			err = &usageError{err}
 		}
@@ -70,4 +70,12 @@ func (a *app) redact(bundles []string, out string) error {
 		failed = errors.Join(failed, a.writeJSON(report))
 	}
 	return failed
+}
+
+// redactIntact copies a bundle that is intact.
+func redactIntact(bundle, out string) (results.Redacted, error) {
+	if v := results.Verify(bundle, results.Policy{Partial: true}); v.State == results.StateBroken {
+		return results.Redacted{}, fmt.Errorf("bundle %s is not intact, so that nobody could tell what was changed in the copy: %s\nSee: culprit verify %s", quote(bundle), v.Problems[0], quote(bundle))
+	}
+	return results.Redact(bundle, out)
 }

@@ -85,7 +85,12 @@ func (p *page) caseDiff(d *results.CaseDiff, whole bool) {
 		if c.P != "" {
 			says += " (p " + c.P + ")"
 		}
-		p.labelled("passes", fmt.Sprintf("%s; %d of %d and %d answers are the same", says, c.Shared, c.LeftAnswers, c.RightAnswers))
+		if c.Withheld {
+			says += "; answers are withheld"
+		} else {
+			says += fmt.Sprintf("; %d of %d and %d answers are the same", c.Shared, c.LeftAnswers, c.RightAnswers)
+		}
+		p.labelled("passes", says)
 	}
 	for _, c := range d.Claims {
 		p.labelled("claim", fmt.Sprintf("%s, %s: %d/%d → %d/%d", c.Cell, c.Claim, c.Left.Pass, c.Left.Scored, c.Right.Pass, c.Right.Scored))
