@@ -2,10 +2,13 @@ package results
 
 import (
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
 // goldens are the bundles that must verify and replay for ever, by name.
@@ -20,6 +23,33 @@ func goldens(tb testing.TB) map[string]string {
 		out[strings.TrimSuffix(filepath.Base(path), archiveSuffix)] = path
 	}
 	return out
+}
+
+// A trial says the same whether others were read before it, from which what they say alike is taken, or none.
+func TestEachTrialIsReadByItself(t *testing.T) {
+	t.Parallel()
+	for name, path := range goldens(t) {
+		b, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		together, err := verdict.Extract(&b.Experiment, &b.Case, &b.Observations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone := b.Observations
+		for i := range b.Observations.Trials {
+			alone.Trials = b.Observations.Trials[i : i+1]
+			f, err := verdict.Extract(&b.Experiment, &b.Case, &alone)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := together.Trials[i]
+			if f.Trials[0].Answer = want.Answer; !reflect.DeepEqual(f.Trials[0], want) { // a number among all of them
+				t.Errorf("%s, trial %d: %+v, and among others %+v", name, i, f.Trials[0], want)
+			}
+		}
+	}
 }
 
 func BenchmarkReplay(b *testing.B) {

@@ -26,14 +26,14 @@ func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, k
 	if err != nil {
 		return Features{}, fmt.Errorf("pipeline.answer.citations: %w", err)
 	}
-	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}, contexts: map[string]*context{}}
+	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}, contexts: map[string]*context{}, read: map[string][]readTrial{}}
 	x.readBase()
 	if known != nil {
 		return x.more(known), nil
 	}
 	f := Features{Schema: FeaturesSchema}
 	if texts, all := x.goldTexts(); all {
-		f.Fixture = SelfTest(c, texts, e.Pipeline.Refusal)
+		f.Fixture = checker.selfTest(texts)
 	}
 	for i := range o.Store.Gold {
 		f.Gold = append(f.Gold, x.gold(&o.Store.Gold[i]))
@@ -86,8 +86,15 @@ type extractor struct {
 	words    map[string][]string               // by text reference
 	hits     map[string]map[string]*matrix.Hit // by call key of the retrieval, then by id
 	base     basePrompt
-	contexts map[string]*context // by the references of their texts
-	last     foldedPrompt        // of the trial before: repetitions share their prompt
+	contexts map[string]*context    // by the references of their texts
+	last     foldedPrompt           // of the trial before: repetitions share their prompt
+	read     map[string][]readTrial // by the reference of the answer
+}
+
+// readTrial is a trial that was read.
+type readTrial struct {
+	trial    *matrix.Trial
+	features TrialFeatures
 }
 
 // foldedPrompt is a prompt, read once.
@@ -380,11 +387,33 @@ func (x *extractor) named(requirement int, id, source string) bool {
 	return slices.ContainsFunc(x.c.Evidence.Required[requirement].AnyOf, func(g matrix.Gold) bool { return names(g, id, source) })
 }
 
+// trial reads a trial. One that differs in nothing that is read from an earlier one, as repetitions do that are answered alike, says the same.
 func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
-	out := TrialFeatures{CallKey: t.CallKey, Cell: t.Cell, Rep: t.Rep}
+	var out TrialFeatures
+	earlier := x.read[t.Answer.Ref]
+	if i := slices.IndexFunc(earlier, func(r readTrial) bool { return readsAlike(r.trial, t) }); i >= 0 {
+		out = earlier[i].features
+	} else {
+		out = x.readTrial(t)
+		x.read[t.Answer.Ref] = append(earlier, readTrial{t, out})
+	}
+	out.CallKey, out.Cell, out.Rep = t.CallKey, t.Cell, t.Rep
 	if t.Sensitivity == matrix.Restricted {
 		out.CallKey = ""
 	}
+	return out
+}
+
+// readsAlike reports whether [extractor.readTrial] finds the same in two trials: it reads what is compared here, and nothing else.
+func readsAlike(a, b *matrix.Trial) bool {
+	return a.Answer == b.Answer && a.Refusal == b.Refusal && a.Status == b.Status && a.Cached == b.Cached && a.By == b.By && a.Retrieval == b.Retrieval &&
+		slices.Equal(a.Unobserved, b.Unobserved) && slices.Equal(a.Prompt, b.Prompt) && slices.EqualFunc(a.Packed, b.Packed, func(p, q matrix.Packed) bool {
+		return p.ID == q.ID && p.Position == q.Position && p.Source == q.Source && p.Revision == q.Revision && p.Gold == q.Gold && p.Text == q.Text &&
+			slices.Equal(p.Access, q.Access)
+	})
+}
+
+func (x *extractor) readTrial(t *matrix.Trial) (out TrialFeatures) {
 	prompt := x.readPrompt(t.Prompt)
 	for i := range x.c.Evidence.Required {
 		out.Gold = append(out.Gold, x.goldPlace(i, t, prompt))

@@ -22,6 +22,10 @@ func SelfTest(c *matrix.Case, goldTexts, refusal []string) []string {
 	if err != nil {
 		return strings.Split(err.Error(), "\n")
 	}
+	return k.selfTest(goldTexts)
+}
+
+func (k *Checker) selfTest(goldTexts []string) []string {
 	t := selfTest{checker: k}
 	gold := strings.Join(goldTexts, "\n\n")
 	if strings.TrimSpace(gold) != "" {

@@ -39,14 +39,18 @@ const unnumbered = -1
 // digest, since a short answer could be guessed from that.
 func (x *extractor) number(trials []TrialFeatures) {
 	numbers, keys := map[string]int{}, map[int]string{} // of an earlier number
+	said := map[string]string{}                         // by answer, its key
 	for i := range trials {
 		was := trials[i].Answer
 		if was == 0 {
 			continue
 		}
 		key, ok := keys[was]
-		if !ok {
-			key = answerKey(x.o.Trials[i].Answer.Value)
+		if answer := x.o.Trials[i].Answer.Value; !ok {
+			if key, ok = said[answer]; !ok {
+				key = answerKey(answer)
+				said[answer] = key
+			}
 		}
 		if was != unnumbered {
 			keys[was] = key
