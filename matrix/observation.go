@@ -59,9 +59,12 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(t.Ref), nil }
 
 // UnmarshalText reads a reference; the value is filled in by [Observations.Texts].
 func (t *Text) UnmarshalText(data []byte) error {
-	*t = Text{Ref: string(data), Restricted: strings.HasPrefix(string(data), RestrictedRef)}
+	*t = TextAt(string(data))
 	return nil
 }
+
+// TextAt is the text of a reference, without its value.
+func TextAt(ref string) Text { return Text{Ref: ref, Restricted: strings.HasPrefix(ref, RestrictedRef)} }
 
 // IsZero reports whether there is no text, for omitzero.
 func (t Text) IsZero() bool { return t.Ref == "" }

@@ -121,13 +121,25 @@ func (z *archiveWriter) finish() error {
 type archive struct {
 	file    *os.File
 	at      io.ReaderAt // the file, or all that it holds
-	size    int64
+	all     []byte      // that it holds; nil: it is read member by member
 	entries map[string]entry
 }
 
-// openArchive reads what stands behind the members, and holds it to the one form.
-func openArchive(f *os.File, size int64) (*archive, error) {
-	a, err := newArchive(f, size)
+// openArchive reads what stands behind the members, and holds it to the one form. With all, a small archive is read at once: its members
+// are many and small.
+func openArchive(f *os.File, size int64, all bool) (a *archive, err error) {
+	const small = 4 << 20
+	if all && size <= small {
+		data := make([]byte, size)
+		if _, err := f.ReadAt(data, 0); err != nil {
+			return nil, err
+		}
+		if a, err = newArchive(bytes.NewReader(data), size); err == nil {
+			a.all = data
+		}
+	} else {
+		a, err = newArchive(f, size)
+	}
 	if err == nil {
 		a.file = f
 	}
@@ -155,7 +167,7 @@ func newArchive(f io.ReaderAt, size int64) (*archive, error) {
 	if len(entries) != n || n == 0 || entries[n-1].next() != from || !bytes.Equal(directory(nil, entries), tail) {
 		return nil, errNotOurForm
 	}
-	a := &archive{at: f, size: size, entries: make(map[string]entry, n)}
+	a := &archive{at: f, entries: make(map[string]entry, n)}
 	for _, e := range entries {
 		a.entries[e.name] = e
 	}
@@ -187,18 +199,6 @@ func decodeEntries(b []byte, n int) ([]entry, error) {
 		entries, at, b = append(entries, e), e.next(), b[size:]
 	}
 	return entries, nil
-}
-
-// preload reads a small archive at once, for who will read most of its members: they are many and small.
-func (a *archive) preload() error {
-	const small = 4 << 20
-	if a.size > small {
-		return nil
-	}
-	data := make([]byte, a.size)
-	_, err := a.at.ReadAt(data, 0)
-	a.at = bytes.NewReader(data)
-	return err
 }
 
 func (a *archive) close() error { return a.file.Close() }
@@ -246,17 +246,22 @@ func errNotListed(name string) error {
 	return fmt.Errorf("%q is not the file that the archive lists", name)
 }
 
-// read returns a member of at most limit bytes, whose header is as it stands behind the members.
+// read returns a member of at most limit bytes, whose header is as it stands behind the members. Nobody may write to it.
 func (a *archive) read(name string, limit int64) ([]byte, error) {
 	e, err := a.member(name, limit)
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, e.next()-e.at)
-	if _, err := a.at.ReadAt(data, e.at); err != nil {
-		return nil, fmt.Errorf("%q: %w", name, err)
+	var data []byte
+	if a.all != nil {
+		data = a.all[e.at:e.next():e.next()]
+	} else {
+		data = make([]byte, e.next()-e.at)
+		if _, err := a.at.ReadAt(data, e.at); err != nil {
+			return nil, fmt.Errorf("%q: %w", name, err)
+		}
 	}
-	header := e.local(nil)
+	header := e.local(make([]byte, 0, 256))
 	content := data[len(header):]
 	if !bytes.HasPrefix(data, header) || crc32.ChecksumIEEE(content) != e.crc {
 		return nil, errNotListed(name)

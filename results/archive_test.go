@@ -242,7 +242,7 @@ func FuzzArchive(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer file.Close()
-		a, err := openArchive(file, int64(len(data)))
+		a, err := openArchive(file, int64(len(data)), false)
 		if err != nil {
 			return
 		}

@@ -26,7 +26,7 @@ func ReadBrief(path string) (*Brief, error) {
 }
 
 func readBrief(path string) (_ *Brief, err error) {
-	f, err := openFiles(path)
+	f, err := openFiles(path, false)
 	if err != nil {
 		return nil, err
 	}

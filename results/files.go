@@ -20,18 +20,8 @@ type files interface {
 	close() error
 }
 
-// openAll opens a bundle of which most will be read.
-func openAll(path string) (files, error) {
-	f, err := openFiles(path)
-	if a, ok := f.(*archive); ok && err == nil {
-		if err = a.preload(); err != nil {
-			return nil, errors.Join(err, a.close())
-		}
-	}
-	return f, err
-}
-
-func openFiles(path string) (files, error) {
+// openFiles opens a bundle. All: most of it will be read.
+func openFiles(path string, all bool) (files, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -50,7 +40,7 @@ func openFiles(path string) (files, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := openArchive(f, info.Size())
+	a, err := openArchive(f, info.Size(), all)
 	if err != nil {
 		_ = f.Close() // nothing was written
 		return nil, err

@@ -146,7 +146,7 @@ func bundlesSum(bundles []string) (string, error) {
 
 // manifestSum returns the digest of the manifest of a bundle.
 func manifestSum(path string) (_ string, err error) {
-	f, err := openFiles(path)
+	f, err := openFiles(path, false)
 	if err != nil {
 		return "", err
 	}

@@ -154,6 +154,9 @@ func otherSchema(got, want string) error {
 }
 
 func decodeStrict(data []byte, into any) error {
+	if decodePlain(data, into) {
+		return nil
+	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {

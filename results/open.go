@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -41,7 +42,7 @@ func ReadFile(bundle, name string) (data []byte, err error) {
 	r, err := openReader(bundle)
 	if err == nil {
 		data, err = r.read(name)
-		err = errors.Join(err, r.close())
+		data, err = bytes.Clone(data), errors.Join(err, r.close()) // of the bundle, nothing else is kept
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bundle %q: %w", bundle, err)
@@ -59,7 +60,7 @@ type reader struct {
 
 // openReader opens a bundle and reads its manifest.
 func openReader(path string) (*reader, error) {
-	f, err := openAll(path)
+	f, err := openFiles(path, true)
 	if err != nil {
 		return nil, err
 	}
@@ -110,9 +111,11 @@ func (r *reader) read(name string) ([]byte, error) {
 }
 
 func (r *reader) fill(b *Bundle) (err error) {
-	if b.CaseSource, err = r.read(caseSourceFile); err != nil {
+	source, err := r.read(caseSourceFile)
+	if err != nil {
 		return err
 	}
+	b.CaseSource = bytes.Clone(source)
 	if err := r.fillObserved(b); err != nil {
 		return err
 	}
@@ -192,12 +195,19 @@ func decodeJSON(data []byte, into any, strict bool) (err error) {
 	if strict {
 		err = decodeStrict(data, into)
 	} else {
-		err = json.Unmarshal(data, into)
+		err = decode(data, into)
 	}
 	if got, want := schemaOf(into); want != "" && (err != nil || got != want) {
 		err = cmp.Or(checkSchema(data, want), err) // a newer one may be no longer what is decoded into
 	}
 	return err
+}
+
+func decode(data []byte, into any) error {
+	if decodePlain(data, into) {
+		return nil
+	}
+	return json.Unmarshal(data, into)
 }
 
 // schemaOf returns the schema that a part of a bundle is of, and the one that this version reads, both "" where it has none.
@@ -231,17 +241,17 @@ func readLines[T any](r *reader, name string) ([]T, error) {
 
 // decodeLines reads one value a line.
 func decodeLines[T any](data []byte) ([]T, error) {
-	var out []T
+	const many = 1 << 10
+	out := slices.Grow([]T(nil), min(bytes.Count(data, []byte{'\n'}), many))
 	for n := 1; len(data) > 0; n++ {
 		line, rest, whole := bytes.Cut(data, []byte{'\n'})
 		if !whole || len(line) > maxLine {
 			return nil, fmt.Errorf("line %d is cut or too long", n)
 		}
-		var v T
-		if err := json.Unmarshal(line, &v); err != nil {
+		out, data = append(out, *new(T)), rest
+		if err := decode(line, &out[n-1]); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		out, data = append(out, v), rest
 	}
 	return out, nil
 }

@@ -179,7 +179,7 @@ func (v *verifier) reportAs(name, file string, line int, format string, args ...
 // open finds out that nothing in the container is out of place, without reading what its files hold.
 func (v *verifier) open() {
 	var err error
-	if v.files, err = openAll(v.Path); err != nil {
+	if v.files, err = openFiles(v.Path, true); err != nil {
 		v.report("", 0, "%v", err)
 		v.ended = true
 	}

@@ -1,0 +1,400 @@
+package results
+
+import (
+	"encoding"
+	"encoding/json"
+	"math/bits"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
+
+// decodePlain reads one JSON value into what into points to, if the value is plain: with the keys that are written here, each once, and
+// nothing where encoding/json does anything but take the value as it is. It reports whether it was; if not, into is as before, and
+// encoding/json is to say what it makes of it. What is plain, encoding/json reads to the same, strictly or not: FuzzDecodePlain holds the
+// two against each other. It goes over the bytes once, where encoding/json does so two or three times.
+func decodePlain(data []byte, into any) bool {
+	v := reflect.ValueOf(into)
+	if v.Kind() != reflect.Pointer || v.IsNil() || !v.Elem().IsZero() {
+		return false
+	}
+	d := plainDecoder{text: string(data)}
+	if d.value(v.Elem(), decoderOf(v.Type().Elem())); !d.bad {
+		d.space()
+	}
+	if d.bad || d.at < len(d.text) {
+		v.Elem().SetZero()
+		return false
+	}
+	return true
+}
+
+// plainDecoder is where it stands in a text. Strings are parts of the text, which is copied once for all of them.
+type plainDecoder struct {
+	text  string
+	at    int
+	depth int
+	bad   bool
+}
+
+// decoder says how a type is read.
+type decoder struct {
+	kind   reflect.Kind // Invalid: left to encoding/json
+	custom bool         // it reads itself, as JSON
+	text   bool         // it reads itself, as text
+	fields map[string]*fieldDecoder
+	order  []*fieldDecoder // as they are written
+	elem   *decoder
+}
+
+type fieldDecoder struct {
+	name  string
+	index int
+	n     int // its place in order
+	*decoder
+}
+
+var (
+	decoders       sync.Map // by reflect.Type
+	makingDecoders sync.Mutex
+)
+
+func decoderOf(t reflect.Type) *decoder {
+	if d, ok := decoders.Load(t); ok {
+		return d.(*decoder)
+	}
+	makingDecoders.Lock()
+	defer makingDecoders.Unlock()
+	made := map[reflect.Type]*decoder{}
+	d := makeDecoder(t, made)
+	for t, d := range made { // all of them are whole now
+		decoders.Store(t, d)
+	}
+	return d
+}
+
+func makeDecoder(t reflect.Type, made map[reflect.Type]*decoder) *decoder {
+	if d, ok := made[t]; ok {
+		return d
+	}
+	d := &decoder{kind: t.Kind()}
+	made[t] = d
+	switch own := reflect.PointerTo(t); {
+	case t.Kind() == reflect.Pointer: // what it points to may read itself
+		d.elem = makeDecoder(t.Elem(), made)
+		return d
+	case own.Implements(reflect.TypeFor[json.Unmarshaler]()):
+		d.custom = true
+		return d
+	case own.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		d.text = true
+		return d
+	}
+	switch t.Kind() {
+	case reflect.Bool, reflect.Int, reflect.Int64, reflect.String:
+	case reflect.Array:
+		d.elem = makeDecoder(t.Elem(), made)
+	case reflect.Slice:
+		if d.elem = makeDecoder(t.Elem(), made); t.Elem().Kind() == reflect.Uint8 {
+			d.kind = reflect.Invalid // base64
+		}
+	case reflect.Map:
+		d.elem = makeDecoder(t.Elem(), made)
+		if t.Key().Kind() != reflect.String || reflect.PointerTo(t.Key()).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()) {
+			d.kind = reflect.Invalid
+		}
+	case reflect.Struct:
+		d.structure(t, made)
+	default:
+		d.kind = reflect.Invalid
+	}
+	return d
+}
+
+func (d *decoder) structure(t reflect.Type, made map[reflect.Type]*decoder) {
+	d.fields = map[string]*fieldDecoder{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous || strings.Contains(options, "string"):
+			d.kind = reflect.Invalid
+			return
+		case !f.IsExported() || name == "-" && options == "":
+			continue
+		case name == "":
+			name = f.Name
+		}
+		if d.fields[name] != nil || len(d.order) == bits.UintSize {
+			d.kind = reflect.Invalid
+			return
+		}
+		field := &fieldDecoder{name, i, len(d.order), makeDecoder(f.Type, made)}
+		d.fields[name], d.order = field, append(d.order, field)
+	}
+}
+
+func (d *plainDecoder) value(v reflect.Value, as *decoder) {
+	const deepest = 100
+	if d.depth++; d.depth > deepest {
+		d.bad = true
+		return
+	}
+	defer func() { d.depth-- }()
+	d.space()
+	if d.bad || d.at == len(d.text) {
+		d.bad = true
+		return
+	}
+	if d.text[d.at] == 'n' {
+		d.null(as)
+		return
+	}
+	switch {
+	case as.custom:
+		from := d.at
+		if d.skip(); !d.bad {
+			d.bad = v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON([]byte(d.text[from:d.at])) != nil
+		}
+		return
+	case as.text:
+		says := d.str()
+		if text, ok := v.Addr().Interface().(*matrix.Text); ok {
+			*text = matrix.TextAt(says)
+		} else if !d.bad {
+			d.bad = v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(says)) != nil
+		}
+		return
+	}
+	switch as.kind {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		d.value(v.Elem(), as.elem)
+	case reflect.String:
+		v.SetString(d.str())
+	case reflect.Bool:
+		v.SetBool(d.boolean())
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(d.number(), 10, v.Type().Bits())
+		d.bad = d.bad || err != nil
+		v.SetInt(n)
+	case reflect.Array:
+		d.array(v, as)
+	case reflect.Slice:
+		d.slice(v, as)
+	case reflect.Map:
+		d.mapping(v, as)
+	case reflect.Struct:
+		d.structure(v, as)
+	default:
+		d.bad = true
+	}
+}
+
+// null leaves zero what can be nil.
+func (d *plainDecoder) null(as *decoder) {
+	d.word("null")
+	d.bad = d.bad || as.custom || as.text || as.kind != reflect.Pointer && as.kind != reflect.Slice && as.kind != reflect.Map
+}
+
+func (d *plainDecoder) slice(v reflect.Value, as *decoder) {
+	if d.expect('['); d.bad {
+		return
+	}
+	for n := 0; !d.closed(']', n); n++ {
+		if n == v.Cap() {
+			v.Grow(1)
+		}
+		v.SetLen(n + 1)
+		d.value(v.Index(n), as.elem)
+	}
+	if v.IsNil() {
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	}
+}
+
+// array reads as many members as there are; what encoding/json makes of more or fewer is left to it.
+func (d *plainDecoder) array(v reflect.Value, as *decoder) {
+	if d.expect('['); d.bad {
+		return
+	}
+	n := 0
+	for ; !d.closed(']', n) && n < v.Len(); n++ {
+		d.value(v.Index(n), as.elem)
+	}
+	d.bad = d.bad || n < v.Len() || d.text[d.at-1] != ']'
+}
+
+func (d *plainDecoder) mapping(v reflect.Value, as *decoder) {
+	if d.expect('{'); d.bad {
+		return
+	}
+	v.Set(reflect.MakeMap(v.Type()))
+	for n := 0; !d.closed('}', n); n++ {
+		key := reflect.ValueOf(d.key()).Convert(v.Type().Key())
+		elem := reflect.New(v.Type().Elem()).Elem()
+		if !d.bad {
+			d.value(elem, as.elem)
+		}
+		if d.bad = d.bad || v.MapIndex(key).IsValid(); !d.bad {
+			v.SetMapIndex(key, elem)
+		}
+	}
+}
+
+func (d *plainDecoder) structure(v reflect.Value, as *decoder) {
+	if d.expect('{'); d.bad {
+		return
+	}
+	seen, next := uint(0), 0
+	for n := 0; !d.closed('}', n); n++ {
+		key := d.key()
+		if d.bad {
+			return
+		}
+		var f *fieldDecoder
+		for next < len(as.order) && f == nil { // most stand in the order in which they are written
+			if as.order[next].name == key {
+				f = as.order[next]
+			}
+			next++
+		}
+		if f == nil {
+			if f = as.fields[key]; f == nil {
+				d.bad = true // it may be a key in other letters
+				return
+			}
+			next = f.n + 1
+		}
+		bit := uint(1) << f.n
+		if d.bad = seen&bit != 0; d.bad {
+			return
+		}
+		seen |= bit
+		d.value(v.Field(f.index), f.decoder)
+	}
+}
+
+// closed reports whether an object or an array of n members so far ends here, or cannot be read.
+func (d *plainDecoder) closed(end byte, n int) bool {
+	if d.space(); !d.bad && d.at < len(d.text) && d.text[d.at] == end {
+		d.at++
+		return true
+	}
+	if n > 0 {
+		d.expect(',')
+	}
+	return d.bad
+}
+
+func (d *plainDecoder) key() string {
+	d.space()
+	key := d.str()
+	d.space()
+	d.expect(':')
+	return key
+}
+
+func (d *plainDecoder) space() {
+	for d.at < len(d.text) {
+		switch d.text[d.at] {
+		case ' ', '\n', '\t', '\r':
+			d.at++
+		default:
+			return
+		}
+	}
+}
+
+func (d *plainDecoder) expect(c byte) {
+	if d.bad = d.bad || d.at == len(d.text) || d.text[d.at] != c; !d.bad {
+		d.at++
+	}
+}
+
+func (d *plainDecoder) word(w string) {
+	if d.bad = d.bad || !strings.HasPrefix(d.text[d.at:], w); !d.bad {
+		d.at += len(w)
+	}
+}
+
+func (d *plainDecoder) boolean() bool {
+	if d.at < len(d.text) && d.text[d.at] == 't' {
+		d.word("true")
+		return true
+	}
+	d.word("false")
+	return false
+}
+
+// number reads an integer as JSON writes it.
+func (d *plainDecoder) number() string {
+	from := d.at
+	if d.text[d.at] == '-' {
+		d.at++
+	}
+	digits := d.at
+	for d.at < len(d.text) && d.text[d.at] >= '0' && d.text[d.at] <= '9' {
+		d.at++
+	}
+	switch {
+	case d.at == digits, d.at > digits+1 && d.text[digits] == '0', d.at < len(d.text) && strings.IndexByte(".eE", d.text[d.at]) >= 0:
+		d.bad = true
+	}
+	return d.text[from:d.at]
+}
+
+func (d *plainDecoder) str() string {
+	if d.expect('"'); d.bad {
+		return ""
+	}
+	from, plain, ascii := d.at, true, true
+	for ; d.at < len(d.text); d.at++ {
+		switch c := d.text[d.at]; {
+		case c == '"':
+			says := d.text[from:d.at]
+			d.at++
+			if !plain {
+				return d.unquoted(d.text[from-1 : d.at])
+			} else if !ascii {
+				d.bad = !utf8.ValidString(says)
+			}
+			return says
+		case c == '\\':
+			plain = false
+			d.at++
+		case c < ' ':
+			d.bad = true
+			return ""
+		case c >= utf8.RuneSelf:
+			ascii = false
+		}
+	}
+	d.bad = true
+	return ""
+}
+
+func (d *plainDecoder) unquoted(quoted string) (says string) {
+	d.bad = json.Unmarshal([]byte(quoted), &says) != nil
+	return says
+}
+
+// skip goes over a value that reads itself: a string or an integer, else what encoding/json takes for one value.
+func (d *plainDecoder) skip() {
+	switch c := d.text[d.at]; {
+	case c == '"':
+		d.str()
+	case c == '{' || c == '[':
+		dec := json.NewDecoder(strings.NewReader(d.text[d.at:]))
+		var raw json.RawMessage
+		if d.bad = dec.Decode(&raw) != nil; !d.bad {
+			d.at += len(raw)
+		}
+	default:
+		d.number()
+	}
+}

@@ -1,0 +1,151 @@
+package results
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
+
+// everyPart is decoded in each of the ways that a part of a bundle has.
+var everyPart = []reflect.Type{
+	reflect.TypeFor[matrix.Case](), reflect.TypeFor[matrix.Experiment](), reflect.TypeFor[matrix.Plan](), reflect.TypeFor[matrix.StoreFacts](),
+	reflect.TypeFor[matrix.Rewriting](), reflect.TypeFor[matrix.Retrieval](), reflect.TypeFor[matrix.Trial](), reflect.TypeFor[matrix.Judgement](),
+	reflect.TypeFor[verdict.Features](), reflect.TypeFor[verdict.Evaluation](), reflect.TypeFor[Manifest](), reflect.TypeFor[Pins](),
+	reflect.TypeFor[Environment](), reflect.TypeFor[Record](), reflect.TypeFor[link](), reflect.TypeFor[Invocation](), reflect.TypeFor[oddPart](),
+}
+
+// oddPart has what the parts of a bundle do not have, or not yet.
+type oddPart struct {
+	A     map[string]map[string]int `json:"a"`
+	B     *[]*bool
+	C     string `json:",omitempty"`
+	D     any    `json:"d"`
+	E     []byte `json:"e"`
+	F     int8   `json:"f"`
+	G     float64
+	Minus string `json:"-"`
+	I     int64  `json:"i"`
+	under string
+	S     [][]string `json:"s"`
+	Two   [2]string  `json:"two"`
+}
+
+// What is read as plain, encoding/json reads to the same, also where it is strict; and what it refuses is not plain.
+func holdPlain(t *testing.T, part reflect.Type, data []byte) bool {
+	t.Helper()
+	got, want := reflect.New(part), reflect.New(part)
+	plain := decodePlain(data, got.Interface())
+	if !plain {
+		if !got.Elem().IsZero() {
+			t.Errorf("%s: something is left of what was not plain: %q", part, data)
+		}
+		return false
+	}
+	dec := json.NewDecoder(strings.NewReader(string(data)))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(want.Interface()); err != nil || !json.Valid(data) {
+		t.Errorf("%s: %q is plain, and encoding/json: %v", part, data, err)
+	}
+	if !reflect.DeepEqual(got.Interface(), want.Interface()) {
+		t.Errorf("%s: %q is\n%+v, and by encoding/json\n%+v", part, data, got.Elem(), want.Elem())
+	}
+	return true
+}
+
+func TestDecodePlain(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		text  string
+		plain bool
+	}{
+		{`{"a":{"x":{"y":1}},"B":[true,null,false],"C":"c","i":-9007199254740993,"s":[["a","\u00e9\n"],[],null]}`, true},
+		{" {\t} \n", true},
+		{`{"two":["a","b"]}`, true},
+		{`{"two":["a"]}`, false},
+		{`{"two":["a","b","c"]}`, false},
+		{`{"two":["a","]"`, false},
+		{`{"two":[]}`, false},
+		{`{"a":null,"B":null,"s":null}`, true},
+		{`{"i":0,"C":"<\ud800>"}`, true},
+		{`{"c":"in other letters"}`, false},
+		{`{"C":"twice","C":"twice"}`, false},
+		{`{"a":{"x":{"y":1,"y":2}}}`, false},
+		{`{"C":null}`, false},
+		{`{"i":01}`, false},
+		{`{"i":-}`, false},
+		{`{"i":1.0}`, false},
+		{`{"i":1e3}`, false},
+		{`{"i":9223372036854775808}`, false},
+		{`{"C":"` + "\xff" + `"}`, false},
+		{`{"C":"` + "\n" + `"}`, false},
+		{`{"C":"\x"}`, false},
+		{`{"C":"cut`, false},
+		{`{"C":"\`, false},
+		{`{"s":[["a"],]}`, false},
+		{`{"s":[,["a"]]}`, false},
+		{`{"s":["a"}`, false},
+		{`{"unknown":1}`, false},
+		{`{"under":"unexported"}`, false},
+		{`{"-":"not a field"}`, false},
+		{`{"d":1}`, false},
+		{`{} {}`, false},
+		{`{"B":[truefalse]}`, false},
+		{`null`, false},
+		{``, false},
+	} {
+		if got := holdPlain(t, reflect.TypeFor[oddPart](), []byte(test.text)); got != test.plain {
+			t.Errorf("%q: plain is %t", test.text, got)
+		}
+	}
+	if into := (oddPart{C: "as before"}); decodePlain([]byte(`{}`), &into) || into.C == "" {
+		t.Error("a value that is not zero was written over")
+	}
+}
+
+// What replay reads of a bundle is plain, or nothing was gained.
+func TestBundlesArePlain(t *testing.T) {
+	t.Parallel()
+	for name, path := range goldens(t) {
+		dir := unpack(t, path)
+		for file, part := range map[string]reflect.Type{
+			manifestFile: reflect.TypeFor[Manifest](), caseFile: reflect.TypeFor[matrix.Case](), experimentFile: reflect.TypeFor[matrix.Experiment](),
+			planFile: reflect.TypeFor[matrix.Plan](), storeFile: reflect.TypeFor[matrix.StoreFacts](), featuresFile: reflect.TypeFor[verdict.Features](),
+			evaluationFile: reflect.TypeFor[verdict.Evaluation](),
+		} {
+			// Rules of another version may have derived fields that are no longer known.
+			if !holdPlain(t, part, read(t, dir, file)) && file != evaluationFile {
+				t.Errorf("%s: %s is not plain", name, file)
+			}
+		}
+		for file, part := range map[string]reflect.Type{retrievalsFile: reflect.TypeFor[matrix.Retrieval](), generationsFile: reflect.TypeFor[matrix.Trial]()} {
+			for _, line := range strings.Split(strings.TrimSpace(string(read(t, dir, file))), "\n") {
+				if !holdPlain(t, part, []byte(line)) {
+					t.Errorf("%s: of %s, %s is not plain", name, file, line)
+				}
+			}
+		}
+	}
+}
+
+func FuzzDecodePlain(f *testing.F) {
+	for _, path := range goldens(f) {
+		for _, name := range []string{manifestFile, caseFile, experimentFile, planFile, storeFile, featuresFile, evaluationFile, generationsFile, retrievalsFile} {
+			data, err := ReadFile(path, name)
+			if name != manifestFile && err != nil {
+				f.Fatal(err)
+			}
+			line, _, _ := strings.Cut(string(data), "\n")
+			f.Add([]byte(line))
+		}
+	}
+	f.Add([]byte(`{"a":{"x":{"y":1}},"B":[true,null,false],"C":"c\u00e9","i":-1,"s":[["a","\n"],[],null]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, part := range everyPart {
+			holdPlain(t, part, data)
+		}
+	})
+}
