@@ -33,6 +33,22 @@ func Digest(v any) (digest string, err error) {
 func canonical(v any, use func([]byte)) error {
 	c := canonicalisers.Get().(*canonicaliser)
 	defer canonicalisers.Put(c)
+	var plain bool
+	if c.out, plain = canonicalPlain(c.out[:0], v); plain {
+		use(c.out)
+		return nil
+	}
+	return c.any(v, use)
+}
+
+// canonicalAny is canonical by way of encoding/json.
+func canonicalAny(v any, use func([]byte)) error {
+	c := canonicalisers.Get().(*canonicaliser)
+	defer canonicalisers.Put(c)
+	return c.any(v, use)
+}
+
+func (c *canonicaliser) any(v any, use func([]byte)) error {
 	c.raw.Reset()
 	encoder := json.NewEncoder(&c.raw)
 	encoder.SetEscapeHTML(false)
@@ -218,25 +234,31 @@ func appendString(b []byte, s string) ([]byte, error) {
 		return nil, fmt.Errorf("string %q is not valid UTF-8", s)
 	}
 	b = append(b, '"')
+	from := 0 // of what is not yet written
 	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
 			b = append(b, '\\', c)
-		case c >= 0x20:
-			b = append(b, c)
-		case c == '\b':
+		case '\b':
 			b = append(b, '\\', 'b')
-		case c == '\f':
+		case '\f':
 			b = append(b, '\\', 'f')
-		case c == '\n':
+		case '\n':
 			b = append(b, '\\', 'n')
-		case c == '\r':
+		case '\r':
 			b = append(b, '\\', 'r')
-		case c == '\t':
+		case '\t':
 			b = append(b, '\\', 't')
 		default:
 			b = fmt.Appendf(b, `\u%04x`, c)
 		}
 	}
+	b = append(b, s[from:]...)
 	return append(b, '"'), nil
 }

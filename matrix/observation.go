@@ -64,7 +64,9 @@ func (t *Text) UnmarshalText(data []byte) error {
 }
 
 // TextAt is the text of a reference, without its value.
-func TextAt(ref string) Text { return Text{Ref: ref, Restricted: strings.HasPrefix(ref, RestrictedRef)} }
+func TextAt(ref string) Text {
+	return Text{Ref: ref, Restricted: strings.HasPrefix(ref, RestrictedRef)}
+}
 
 // IsZero reports whether there is no text, for omitzero.
 func (t Text) IsZero() bool { return t.Ref == "" }

@@ -158,7 +158,12 @@ func (d *plainDecoder) value(v reflect.Value, as *decoder) {
 	case as.custom:
 		from := d.at
 		if d.skip(); !d.bad {
-			d.bad = v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON([]byte(d.text[from:d.at])) != nil
+			own := []byte(d.text[from:d.at])
+			if raw, ok := v.Addr().Interface().(*json.RawMessage); ok {
+				*raw = own
+				return
+			}
+			d.bad = v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(own) != nil
 		}
 		return
 	case as.text:
@@ -383,17 +388,35 @@ func (d *plainDecoder) unquoted(quoted string) (says string) {
 	return says
 }
 
-// skip goes over a value that reads itself: a string or an integer, else what encoding/json takes for one value.
+// skip goes over a value that reads itself.
 func (d *plainDecoder) skip() {
-	switch c := d.text[d.at]; {
-	case c == '"':
+	const deepest = 100
+	if d.depth++; d.depth > deepest {
+		d.bad = true
+	}
+	defer func() { d.depth-- }()
+	if d.space(); d.bad || d.at == len(d.text) {
+		d.bad = true
+		return
+	}
+	switch c := d.text[d.at]; c {
+	case '"':
 		d.str()
-	case c == '{' || c == '[':
-		dec := json.NewDecoder(strings.NewReader(d.text[d.at:]))
-		var raw json.RawMessage
-		if d.bad = dec.Decode(&raw) != nil; !d.bad {
-			d.at += len(raw)
+	case '[':
+		d.at++
+		for n := 0; !d.closed(']', n); n++ {
+			d.skip()
 		}
+	case '{':
+		d.at++
+		for n := 0; !d.closed('}', n); n++ {
+			d.key()
+			d.skip()
+		}
+	case 't', 'f':
+		d.boolean()
+	case 'n':
+		d.word("null")
 	default:
 		d.number()
 	}

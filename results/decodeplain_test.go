@@ -32,6 +32,8 @@ type oddPart struct {
 	under string
 	S     [][]string `json:"s"`
 	Two   [2]string  `json:"two"`
+
+	Raw map[string]json.RawMessage `json:"raw"`
 }
 
 // What is read as plain, encoding/json reads to the same, also where it is strict; and what it refuses is not plain.
@@ -65,6 +67,12 @@ func TestDecodePlain(t *testing.T) {
 		{`{"a":{"x":{"y":1}},"B":[true,null,false],"C":"c","i":-9007199254740993,"s":[["a","\u00e9\n"],[],null]}`, true},
 		{" {\t} \n", true},
 		{`{"two":["a","b"]}`, true},
+		{`{"raw":{"a": {"x" : [1,"\u00e9",true , {}]} ,"b":[ ],"c":-0,"d":false}}`, true},
+		{`{"raw":{"a":{"x":[1,"\u00e9"}}`, false},
+		{`{"raw":{"a":[1,]}}`, false},
+		{`{"raw":{"a":{"x"}}}`, false},
+		{`{"raw":{"a":}}`, false},
+		{`{"raw":{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`, false},
 		{`{"two":["a"]}`, false},
 		{`{"two":["a","b","c"]}`, false},
 		{`{"two":["a","]"`, false},

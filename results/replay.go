@@ -203,7 +203,7 @@ func decided(e *verdict.Evaluation) Decided {
 // changes lists the parts of two evaluations that differ, but for the rules that decided, as they stand in the files.
 func changes(sealed, now []byte) ([]Change, error) {
 	var was, is map[string]json.RawMessage
-	if err := errors.Join(json.Unmarshal(sealed, &was), json.Unmarshal(now, &is)); err != nil {
+	if err := errors.Join(decode(sealed, &was), decode(now, &is)); err != nil {
 		return nil, err
 	}
 	names := map[string]bool{}
