@@ -118,7 +118,7 @@ func decodeManifest(data []byte) (*Manifest, error) {
 	if err := decodeStrict(data, &m); err != nil || m.Schema != ManifestSchema {
 		return nil, cmp.Or(checkSchema(data, ManifestSchema), err) // of a newer one nothing else is to be said
 	}
-	again, err := matrix.Canonical(m)
+	again, err := matrix.Canonical(&m)
 	if err != nil {
 		return nil, err
 	}

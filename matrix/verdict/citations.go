@@ -18,6 +18,9 @@ import (
 // to three digits, or a word built of the same kinds of characters as a packed id or source (hr-nowhere beside hr-leave). Other words in
 // brackets, such as [sic], [Note], [2026] or the text of a link, cite nothing.
 func FindCitations(answer string, packed []matrix.Packed) (cited, fabricated []string) {
+	if !strings.ContainsAny(answer, "[(【") {
+		return nil, nil
+	}
 	names := newCitable(packed)
 	seen := map[string]bool{}
 	eachBracket(answer, func(b bracket) {

@@ -27,6 +27,7 @@ type Checker struct {
 	asked   []*prose
 	sources []string // of the evidence
 	texts   sync.Map // by text reference: what was packed, read
+	answers sync.Map // by text: what was answered, read
 }
 
 type claimPatterns struct {
@@ -84,7 +85,7 @@ func (k *Checker) Check(answer string, packed []matrix.Packed) AnswerCheck {
 
 // CheckSaid judges what an answer says, its form read.
 func (k *Checker) CheckSaid(said Said, packed []matrix.Packed) AnswerCheck {
-	text := readProse(withoutPositions(said.Text))
+	text := k.answer(withoutPositions(said.Text))
 	var c AnswerCheck
 	c.Empty = !said.Refused && text.text == "" && foldString(said.Text) == ""
 	c.Citations, c.Fabricated = said.citations(packed)
@@ -189,6 +190,16 @@ func (k *Checker) prose(t matrix.Text) *prose {
 	}
 	p := readProse(t.Value)
 	k.texts.Store(t.Ref, p)
+	return p
+}
+
+// answer reads an answer once, however often it was given.
+func (k *Checker) answer(text string) *prose {
+	if known, ok := k.answers.Load(text); ok {
+		return known.(*prose)
+	}
+	p := readProse(text)
+	k.answers.Store(text, p)
 	return p
 }
 

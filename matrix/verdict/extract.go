@@ -38,6 +38,7 @@ func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, k
 	for i := range o.Store.Gold {
 		f.Gold = append(f.Gold, x.gold(&o.Store.Gold[i]))
 	}
+	f.Trials = slices.Grow(f.Trials, len(o.Trials))
 	for i := range o.Retrievals {
 		f.Retrievals = append(f.Retrievals, x.retrieval(&o.Retrievals[i]))
 	}
@@ -117,7 +118,7 @@ func (x *extractor) readPrompt(messages []matrix.PromptMessage) *foldedPrompt {
 		folded := FoldText(text.Value)
 		x.last = foldedPrompt{refs: refs, text: text, folded: folded, words: distinctWords(folded.String())}
 		for _, m := range messages {
-			x.last.messages = append(x.last.messages, FoldText(m.Text.Value).String())
+			x.last.messages = append(x.last.messages, x.fold(m.Text).String())
 		}
 	}
 	return &x.last
@@ -125,7 +126,7 @@ func (x *extractor) readPrompt(messages []matrix.PromptMessage) *foldedPrompt {
 
 func (x *extractor) fold(t matrix.Text) Folded {
 	f, ok := x.folded[t.Ref]
-	if !ok {
+	if !ok || t.Ref == "" {
 		f = FoldText(t.Value)
 		x.folded[t.Ref] = f
 	}

@@ -54,7 +54,7 @@ const leastWords = 3
 // of refusal; and what is nothing but citations. The overlap knows no meaning: an unsupported sentence may be a true paraphrase, and a
 // supported one may turn the context round. So it decides nothing.
 func (k *Checker) unsupported(answer string, c *context) []Extent {
-	p := readProse(withoutCitations(answer))
+	p := k.answer(withoutCitations(answer))
 	var out []Extent
 	for from := 0; from < len(p.tokens); {
 		to := from + 1
