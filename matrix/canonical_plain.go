@@ -42,7 +42,7 @@ type encoder struct {
 
 type fieldEncoder struct {
 	head      string // key and colon
-	index     int
+	path      []int  // through structures that are embedded
 	omitEmpty bool
 	omitZero  bool
 	*encoder
@@ -104,20 +104,28 @@ func makeEncoder(t reflect.Type, made map[reflect.Type]*encoder) *encoder {
 			e.kind = reflect.Invalid
 		}
 	case reflect.Struct:
-		e.structure(t, made)
+		e.structure(t, nil, made)
+		// The quotation mark at the end is before all that may stand in a name.
+		slices.SortFunc(e.fields, func(a, b fieldEncoder) int { return strings.Compare(a.head, b.head) })
 	default:
 		e.kind = reflect.Invalid
 	}
 	return e
 }
 
-func (e *encoder) structure(t reflect.Type, made map[reflect.Type]*encoder) {
+// structure adds the fields of a structure that stands at a path.
+func (e *encoder) structure(t reflect.Type, at []int, made map[reflect.Type]*encoder) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		path := append(slices.Clone(at), i)
 		if f.Anonymous {
-			e.kind = reflect.Invalid
-			return
+			if f.Type.Kind() != reflect.Struct || f.Tag.Get("json") != "" {
+				e.kind = reflect.Invalid
+				return
+			}
+			e.structure(f.Type, path, made)
+			continue
 		}
 		if !f.IsExported() || name == "-" && options == "" {
 			continue
@@ -125,7 +133,7 @@ func (e *encoder) structure(t reflect.Type, made map[reflect.Type]*encoder) {
 		if name == "" {
 			name = f.Name
 		}
-		field := fieldEncoder{head: `"` + name + `":`, index: i, encoder: makeEncoder(f.Type, made)}
+		field := fieldEncoder{head: `"` + name + `":`, path: path, encoder: makeEncoder(f.Type, made)}
 		other := func(r rune) bool {
 			return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 		}
@@ -153,8 +161,6 @@ func (e *encoder) structure(t reflect.Type, made map[reflect.Type]*encoder) {
 		}
 		e.fields = append(e.fields, field)
 	}
-	// The quotation mark at the end is before all that may stand in a name.
-	slices.SortFunc(e.fields, func(a, b fieldEncoder) int { return strings.Compare(a.head, b.head) })
 }
 
 func (e *plainEncoder) value(v reflect.Value, as *encoder) {
@@ -219,7 +225,7 @@ func (e *plainEncoder) structure(v reflect.Value, as *encoder) {
 	begin := len(e.out)
 	for i := range as.fields {
 		f := &as.fields[i]
-		value := v.Field(f.index)
+		value := v.FieldByIndex(f.path)
 		if f.omitEmpty && isEmpty(value) || f.omitZero && (f.ref && value.Field(0).Len() == 0 || !f.ref && value.IsZero()) {
 			continue
 		}

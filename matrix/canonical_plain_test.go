@@ -90,7 +90,12 @@ func TestCanonicalPlain(t *testing.T) {
 		{"not a number", math.NaN(), false},
 		{"bytes", []byte("x"), false},
 		{"a number as text", json.Number("1"), false},
-		{"an embedded structure", struct{ Usage }{}, false},
+		{"an embedded structure", struct {
+			Z int
+			Usage
+			A int
+		}{1, Usage{InputTokens: &one}, 2}, true},
+		{"an embedded pointer", struct{ *Usage }{&Usage{}}, false},
 		{"an embedded text", struct{ Text }{text}, true},
 		{"an integer as a string", struct {
 			N int `json:",string"`

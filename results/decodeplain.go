@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/bits"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,9 +53,9 @@ type decoder struct {
 }
 
 type fieldDecoder struct {
-	name  string
-	index int
-	n     int // its place in order
+	name string
+	path []int // through structures that are embedded
+	n    int   // its place in order
 	*decoder
 }
 
@@ -108,19 +109,24 @@ func makeDecoder(t reflect.Type, made map[reflect.Type]*decoder) *decoder {
 			d.kind = reflect.Invalid
 		}
 	case reflect.Struct:
-		d.structure(t, made)
+		d.fields = map[string]*fieldDecoder{}
+		d.structure(t, nil, made)
 	default:
 		d.kind = reflect.Invalid
 	}
 	return d
 }
 
-func (d *decoder) structure(t reflect.Type, made map[reflect.Type]*decoder) {
-	d.fields = map[string]*fieldDecoder{}
+// structure adds the fields of a structure that stands at a path.
+func (d *decoder) structure(t reflect.Type, at []int, made map[reflect.Type]*decoder) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		path := append(slices.Clone(at), i)
 		switch {
+		case f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag.Get("json") == "":
+			d.structure(f.Type, path, made)
+			continue
 		case f.Anonymous || strings.Contains(options, "string"):
 			d.kind = reflect.Invalid
 			return
@@ -133,7 +139,7 @@ func (d *decoder) structure(t reflect.Type, made map[reflect.Type]*decoder) {
 			d.kind = reflect.Invalid
 			return
 		}
-		field := &fieldDecoder{name, i, len(d.order), makeDecoder(f.Type, made)}
+		field := &fieldDecoder{name, path, len(d.order), makeDecoder(f.Type, made)}
 		d.fields[name], d.order = field, append(d.order, field)
 	}
 }
@@ -280,7 +286,7 @@ func (d *plainDecoder) structure(v reflect.Value, as *decoder) {
 			return
 		}
 		seen |= bit
-		d.value(v.Field(f.index), f.decoder)
+		d.value(v.FieldByIndex(f.path), f.decoder)
 	}
 }
 

@@ -33,6 +33,7 @@ type oddPart struct {
 	S     [][]string `json:"s"`
 	Two   [2]string  `json:"two"`
 
+	Counts
 	Raw map[string]json.RawMessage `json:"raw"`
 }
 
@@ -73,6 +74,7 @@ func TestDecodePlain(t *testing.T) {
 		{`{"raw":{"a":{"x"}}}`, false},
 		{`{"raw":{"a":}}`, false},
 		{`{"raw":{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`, false},
+		{`{"i":1,"passing":2,"raw":{}}`, true},
 		{`{"two":["a"]}`, false},
 		{`{"two":["a","b","c"]}`, false},
 		{`{"two":["a","]"`, false},
