@@ -27,9 +27,8 @@ type oddPart struct {
 	E     []byte `json:"e"`
 	F     int8   `json:"f"`
 	G     float64
-	Minus string `json:"-"`
-	I     int64  `json:"i"`
-	under string
+	Minus string     `json:"-"`
+	I     int64      `json:"i"`
 	S     [][]string `json:"s"`
 	Two   [2]string  `json:"two"`
 
@@ -99,7 +98,6 @@ func TestDecodePlain(t *testing.T) {
 		{`{"s":[,["a"]]}`, false},
 		{`{"s":["a"}`, false},
 		{`{"unknown":1}`, false},
-		{`{"under":"unexported"}`, false},
 		{`{"-":"not a field"}`, false},
 		{`{"d":1}`, false},
 		{`{} {}`, false},
