@@ -42,7 +42,7 @@ type journal struct {
 	file *os.File
 	disk *disk
 
-	guard func(what string, data []byte) error // nil: none
+	guard func([]byte) error // nil: none
 
 	mu   sync.Mutex
 	seq  int
@@ -66,8 +66,8 @@ func (j *journal) append(rec any) error {
 		return fmt.Errorf("journal record: %w", err)
 	}
 	if j.guard != nil {
-		if err := j.guard("journal record", raw); err != nil {
-			return err
+		if err := j.guard(raw); err != nil {
+			return fmt.Errorf("journal record: %w", err)
 		}
 	}
 	j.mu.Lock()

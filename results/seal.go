@@ -108,8 +108,8 @@ type sealedFile struct {
 }
 
 func (s *sealing) add(name, class, mediaType string, data []byte) error {
-	if err := s.w.exec.guard(fmt.Sprintf("file %q", name), data); err != nil {
-		return err
+	if err := s.w.exec.guard(data); err != nil {
+		return fmt.Errorf("file %q: %w", name, err)
 	}
 	if int64(len(data)) > maxFile {
 		return fmt.Errorf("file %q of %d bytes is over the limit of %d", name, len(data), maxFile)
@@ -253,9 +253,11 @@ func (s *sealing) addBlobs() error {
 			File: File{Class: ClassObserved, MediaType: mediaType, Path: blobPath(ref), SHA256: strings.TrimPrefix(ref, "sha256:"), Size: size}, ref: ref,
 		})
 	}
+	var buffer []byte
 	for ref, text := range s.texts {
-		if err := s.w.exec.guard(fmt.Sprintf("text %q", ref), []byte(text)); err != nil {
-			return err
+		buffer = append(buffer[:0], text...)
+		if err := s.w.exec.guard(buffer); err != nil {
+			return fmt.Errorf("text %q: %w", ref, err)
 		}
 		if int64(len(text)) > maxFile {
 			return fmt.Errorf("text %q of %d bytes is over the limit of %d", ref, len(text), maxFile)
