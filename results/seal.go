@@ -373,11 +373,9 @@ func (w writerFunc) Write(data []byte) (int, error) { return w(data) }
 
 // sums lists every file as sha256sum -c reads it, the manifest among them.
 func sums(files []File, manifest []byte) []byte {
-	var b bytes.Buffer
+	var b []byte
 	for _, f := range files {
-		fmt.Fprintf(&b, "%s  %s\n", f.SHA256, f.Path)
+		b = append(append(append(append(b, f.SHA256...), "  "...), f.Path...), '\n')
 	}
-	sum := sha256.Sum256(manifest)
-	fmt.Fprintf(&b, "%x  %s\n", sum, manifestFile)
-	return b.Bytes()
+	return fmt.Appendf(b, "%x  %s\n", sha256.Sum256(manifest), manifestFile)
 }
