@@ -373,7 +373,8 @@ func (w writerFunc) Write(data []byte) (int, error) { return w(data) }
 
 // sums lists every file as sha256sum -c reads it, the manifest among them.
 func sums(files []File, manifest []byte) []byte {
-	var b []byte
+	const line = 160 // bytes, of a blob
+	b := make([]byte, 0, (len(files)+1)*line)
 	for _, f := range files {
 		b = append(append(append(append(b, f.SHA256...), "  "...), f.Path...), '\n')
 	}
