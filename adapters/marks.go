@@ -1,6 +1,7 @@
 package adapters
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,9 +41,9 @@ func newMarks(forms []string) *marks {
 	return m
 }
 
-func pair(text string, at int) int { return int(text[at-1])<<8 | int(text[at]) }
+func pair[T string | []byte](text T, at int) int { return int(text[at-1])<<8 | int(text[at]) }
 
-func (m *marks) in(text string) bool {
+func (m *marks) in(text []byte) bool {
 	if m == nil {
 		return false
 	}
@@ -52,7 +53,7 @@ func (m *marks) in(text string) bool {
 			continue
 		}
 		rest := text[end-m.shortest+1:]
-		if slices.ContainsFunc(m.texts, func(t string) bool { return strings.HasPrefix(rest, t) }) {
+		if slices.ContainsFunc(m.texts, func(t string) bool { return len(rest) >= len(t) && string(rest[:len(t)]) == t }) {
 			return true
 		}
 		end++
@@ -62,26 +63,26 @@ func (m *marks) in(text string) bool {
 
 // Holds reports whether a text holds a secret of twelve bytes or more, in any of its forms, also where it is escaped in part or more than it
 // need be, and broken over lines. It reads several hundred megabytes a second.
-func (r *Redactor) Holds(text string) bool {
+func (r *Redactor) Holds(text []byte) bool {
 	if r == nil || r.marks == nil {
 		return false
 	}
 	if r.marks.in(text) {
 		return true
 	}
-	if strings.IndexByte(text, '\\') >= 0 {
+	if bytes.IndexByte(text, '\\') >= 0 {
 		if plain := unescaped(text, '\\'); r.marks.in(plain) {
 			return true
 		}
 	}
-	if strings.IndexByte(text, '%') >= 0 && r.marks.in(unescaped(text, '%')) {
+	if bytes.IndexByte(text, '%') >= 0 && r.marks.in(unescaped(text, '%')) {
 		return true
 	}
-	return strings.IndexByte(text, '\n') >= 0 && r.marks.in(strings.NewReplacer("\n", "", "\r", "").Replace(text))
+	return bytes.IndexByte(text, '\n') >= 0 && r.marks.in(slices.DeleteFunc(bytes.Clone(text), func(c byte) bool { return c == '\n' || c == '\r' }))
 }
 
 // unescaped reads what is escaped behind a mark as JSON strings or URLs have it: \u002b, \/, %2b. What is no escape stays as it is.
-func unescaped(text string, mark byte) string {
+func unescaped(text []byte, mark byte) []byte {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
 		if text[i] != mark || i+1 == len(text) {
@@ -91,9 +92,9 @@ func unescaped(text string, mark byte) string {
 		digits := ""
 		switch {
 		case mark == '%' && i+3 <= len(text):
-			digits = text[i+1 : i+3]
+			digits = string(text[i+1 : i+3])
 		case mark == '\\' && text[i+1] == 'u' && i+6 <= len(text):
-			digits = text[i+2 : i+6]
+			digits = string(text[i+2 : i+6])
 		}
 		if r, err := strconv.ParseUint(digits, 16, 16); err == nil {
 			if mark == '%' {
@@ -114,7 +115,7 @@ func unescaped(text string, mark byte) string {
 		}
 		out = append(out, text[i])
 	}
-	return string(out)
+	return out
 }
 
 // beginning returns the length of the longest end of text that is the beginning of a mark.

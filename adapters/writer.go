@@ -25,7 +25,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	r := w.secrets()
-	if w.kept == "" && r.beginning(string(p)) == 0 && !r.Holds(string(p)) {
+	if w.kept == "" && r.beginning(string(p)) == 0 && !r.Holds(p) {
 		return w.to.Write(p)
 	}
 	text := r.Answer(w.kept + string(p))

@@ -196,17 +196,17 @@ func (c *canonicaliser) order(begin int, members []member) {
 
 // text moves a string and returns what it says.
 func (c *canonicaliser) text() ([]byte, error) {
-	n, plain := 1, true
-	for ; c.rest[n] != '"'; n++ {
+	n := 1 + bytes.IndexByte(c.rest[1:], '"')
+	if says := c.rest[1:n]; bytes.IndexByte(says, '\\') < 0 && utf8.Valid(says) {
+		c.take(n + 1)
+		return says, nil
+	}
+	for n = 1; c.rest[n] != '"'; n++ {
 		if c.rest[n] == '\\' {
-			n, plain = n+1, false
+			n++
 		}
 	}
 	quoted := c.rest[:n+1]
-	if says := quoted[1:n]; plain && utf8.Valid(says) {
-		c.take(len(quoted))
-		return says, nil
-	}
 	var says string
 	if err := json.Unmarshal(quoted, &says); err != nil {
 		return nil, err

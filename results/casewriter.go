@@ -151,7 +151,7 @@ func (w *CaseWriter) Outcome(o Outcome) error {
 		Type: RecordResult, At: w.stamp(), CallKey: o.CallKey, Attempt: o.Attempt, Status: o.Status, Error: o.Error,
 		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response)), Spent: o.Spent,
 	}
-	if w.exec.guard("response", o.Response) != nil {
+	if w.exec.guard(o.Response) != nil {
 		o.Response, r.ResponseSize, r.Status = nil, 0, matrix.StatusError
 		r.Error = &matrix.CallError{Kind: matrix.KindSecret, Message: ErrSecret.Error()}
 	}

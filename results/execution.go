@@ -53,7 +53,7 @@ type Execution struct {
 	says  []string            // what is to be known of what was found
 	from  map[ExecutionID]*Taken
 
-	secret func(string) bool // nil: nothing is known of secrets
+	secret func([]byte) bool // nil: nothing is known of secrets
 }
 
 // ErrSecret means that something was not written because a secret stands in it.
@@ -61,11 +61,11 @@ var ErrSecret = errors.New("secret_in_output: it holds a key or password that wa
 
 // Guard refuses to write whatever secret reports true for. A response that holds a secret is recorded as one that failed; anything else
 // that does is an error. It is called before anything is written.
-func (e *Execution) Guard(secret func(string) bool) { e.secret = secret }
+func (e *Execution) Guard(secret func([]byte) bool) { e.secret = secret }
 
-func (e *Execution) guard(what string, data []byte) error {
-	if e.secret != nil && e.secret(string(data)) {
-		return fmt.Errorf("%s: %w", what, ErrSecret)
+func (e *Execution) guard(data []byte) error {
+	if e.secret != nil && e.secret(data) {
+		return ErrSecret
 	}
 	return nil
 }
@@ -258,8 +258,8 @@ type guarded struct {
 func (g *guarded) Write(p []byte) (int, error) {
 	const longest = 8 << 10 // form of a secret
 	g.end = append(g.end, p...)
-	if err := g.exec.guard(summaryFile, g.end); err != nil {
-		return 0, err
+	if err := g.exec.guard(g.end); err != nil {
+		return 0, fmt.Errorf("%s: %w", summaryFile, err)
 	}
 	g.end = append(g.end[:0], g.end[max(0, len(g.end)-longest):]...)
 	return g.to.Write(p)

@@ -22,9 +22,11 @@ var noRecord = strings.Repeat("0", 2*sha256.Size)
 // recordSum chains a record to the one before it.
 func recordSum(seq int, prev string, rec []byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d|%s|", seq, prev)
+	var buffer [2*sha256.Size + 32]byte
+	head := append(append(strconv.AppendInt(buffer[:0], int64(seq), 10), '|'), prev...)
+	h.Write(append(head, '|'))
 	h.Write(rec)
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(buffer[:0]))
 }
 
 func journalLine(seq int, prev string, rec []byte, sum string) []byte {
@@ -42,7 +44,7 @@ type journal struct {
 	file *os.File
 	disk *disk
 
-	guard func(what string, data []byte) error // nil: none
+	guard func([]byte) error // nil: none
 
 	mu   sync.Mutex
 	seq  int
@@ -66,8 +68,8 @@ func (j *journal) append(rec any) error {
 		return fmt.Errorf("journal record: %w", err)
 	}
 	if j.guard != nil {
-		if err := j.guard("journal record", raw); err != nil {
-			return err
+		if err := j.guard(raw); err != nil {
+			return fmt.Errorf("journal record: %w", err)
 		}
 	}
 	j.mu.Lock()

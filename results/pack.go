@@ -22,7 +22,7 @@ type pack struct {
 	file *os.File
 	disk *disk
 
-	guard func(what string, data []byte) error // nil: none
+	guard func([]byte) error // nil: none
 
 	mu    sync.Mutex
 	blobs map[string]extent // by reference
@@ -74,8 +74,8 @@ func (p *pack) append(ref string, data []byte) (int64, error) {
 		return 0, p.err
 	}
 	if p.guard != nil {
-		if err := p.guard(fmt.Sprintf("blob %q", ref), data); err != nil {
-			return 0, err
+		if err := p.guard(data); err != nil {
+			return 0, fmt.Errorf("blob %q: %w", ref, err)
 		}
 	}
 	if int64(len(data)) > maxFile {

@@ -164,8 +164,8 @@ func (s *sealing) salt(names map[string]string, ref string, blob []byte) error {
 	if int64(len(blob)) > maxFile-toldSize {
 		return fmt.Errorf("text %q of %d bytes is over the limit of %d", ref, len(blob), maxFile-toldSize)
 	}
-	if err := s.w.exec.guard(fmt.Sprintf("text %q", ref), blob); err != nil {
-		return err
+	if err := s.w.exec.guard(blob); err != nil {
+		return fmt.Errorf("text %q: %w", ref, err)
 	}
 	blobSalted := newSalted(blob)
 	names[ref] = blobSalted.ref

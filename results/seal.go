@@ -108,8 +108,8 @@ type sealedFile struct {
 }
 
 func (s *sealing) add(name, class, mediaType string, data []byte) error {
-	if err := s.w.exec.guard(fmt.Sprintf("file %q", name), data); err != nil {
-		return err
+	if err := s.w.exec.guard(data); err != nil {
+		return fmt.Errorf("file %q: %w", name, err)
 	}
 	if int64(len(data)) > maxFile {
 		return fmt.Errorf("file %q of %d bytes is over the limit of %d", name, len(data), maxFile)
@@ -253,9 +253,11 @@ func (s *sealing) addBlobs() error {
 			File: File{Class: ClassObserved, MediaType: mediaType, Path: blobPath(ref), SHA256: strings.TrimPrefix(ref, "sha256:"), Size: size}, ref: ref,
 		})
 	}
+	var buffer []byte
 	for ref, text := range s.texts {
-		if err := s.w.exec.guard(fmt.Sprintf("text %q", ref), []byte(text)); err != nil {
-			return err
+		buffer = append(buffer[:0], text...)
+		if err := s.w.exec.guard(buffer); err != nil {
+			return fmt.Errorf("text %q: %w", ref, err)
 		}
 		if int64(len(text)) > maxFile {
 			return fmt.Errorf("text %q of %d bytes is over the limit of %d", ref, len(text), maxFile)
@@ -371,11 +373,10 @@ func (w writerFunc) Write(data []byte) (int, error) { return w(data) }
 
 // sums lists every file as sha256sum -c reads it, the manifest among them.
 func sums(files []File, manifest []byte) []byte {
-	var b bytes.Buffer
+	const line = 160 // bytes, of a blob
+	b := make([]byte, 0, (len(files)+1)*line)
 	for _, f := range files {
-		fmt.Fprintf(&b, "%s  %s\n", f.SHA256, f.Path)
+		b = append(append(append(append(b, f.SHA256...), "  "...), f.Path...), '\n')
 	}
-	sum := sha256.Sum256(manifest)
-	fmt.Fprintf(&b, "%x  %s\n", sum, manifestFile)
-	return b.Bytes()
+	return fmt.Appendf(b, "%x  %s\n", sha256.Sum256(manifest), manifestFile)
 }

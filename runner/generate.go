@@ -64,6 +64,11 @@ func (r *caseRun) inPlanOrder() {
 func (r *caseRun) round(ctx context.Context, wants []verdict.Want) error {
 	before := len(r.obs.Trials)
 	var todo []int
+	all := 0
+	for _, want := range wants {
+		all += want.Reps
+	}
+	r.obs.Trials = slices.Grow(r.obs.Trials, max(0, all-before))
 	for _, want := range wants {
 		cell, ok := r.plan.Cell(want.Cell)
 		if !ok {

@@ -215,16 +215,18 @@ func (k *recorded) visit(visit func(*matrix.Text) error) error {
 	if k.Judgement != nil {
 		o.Judgements = []matrix.Judgement{*k.Judgement}
 	}
-	o.Trials = []matrix.Trial{{Packed: k.Packed}}
 	if k.Trial != nil {
-		o.Trials = append(o.Trials, *k.Trial)
+		o.Trials = []matrix.Trial{*k.Trial}
+	}
+	if k.Packed != nil {
+		o.Trials = append(o.Trials, matrix.Trial{Packed: k.Packed})
 	}
 	err := o.Texts(visit)
 	if k.Judgement != nil {
 		*k.Judgement = o.Judgements[0]
 	}
 	if k.Trial != nil {
-		*k.Trial = o.Trials[1]
+		*k.Trial = o.Trials[0]
 	}
 	return err
 }

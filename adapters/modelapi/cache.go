@@ -17,7 +17,11 @@ var cacheHeaders = []string{
 // Nothing else of a header's value is in it.
 func CacheHit(h http.Header) string {
 	for _, name := range cacheHeaders {
-		for _, word := range strings.FieldsFunc(strings.ToUpper(h.Get(name)), func(c rune) bool { return strings.ContainsRune(" ,;_", c) }) {
+		value := h.Get(name)
+		if value == "" {
+			continue
+		}
+		for _, word := range strings.FieldsFunc(strings.ToUpper(value), func(c rune) bool { return strings.ContainsRune(" ,;_", c) }) {
 			if word == "HIT" || word == "STALE" {
 				return strings.ToLower(name) + ": " + word
 			}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Complaint is what the body of an error says, in the forms of OpenAI, Azure, vLLM, llama.cpp, Ollama, TEI and FastAPI.
@@ -62,11 +63,19 @@ func Words(raw json.RawMessage) string {
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""
 	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
+	if s, ok := Text(raw); ok {
 		return s
 	}
 	return string(raw)
+}
+
+// Text returns what a JSON string says, "" for null; false: it is another value.
+func Text(raw json.RawMessage) (s string, ok bool) {
+	if n := len(raw); n > 1 && raw[0] == '"' && bytes.IndexByte(raw[1:], '"') == n-2 && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return string(raw[1 : n-1]), true // as it is written
+	}
+	err := json.Unmarshal(raw, &s)
+	return s, err == nil
 }
 
 // Has reports whether one of the texts, in lower case, stands in it.
@@ -106,6 +115,9 @@ func (c *Complaint) status() int {
 
 // Tokens reads a count; nil where there is none that makes sense.
 func Tokens(raw json.RawMessage) *int {
+	if n, err := strconv.Atoi(string(raw)); err == nil && n >= 0 && n <= 1e12 {
+		return &n
+	}
 	var f *float64
 	if json.Unmarshal(raw, &f) != nil || f == nil || *f < 0 || *f > 1e12 || *f != math.Trunc(*f) {
 		return nil

@@ -19,6 +19,7 @@ type Exchange struct {
 	Body       []byte // is sent; nil: the request's own
 	Idempotent bool   // the server is told the id of the try, a hint that two requests may be one
 	Limit      int64  // the most that is read of the answer; a longer one is an error, and not kept
+	Unread     bool   // of an answer that is a success, the library is handed no body: the caller reads Answer alone
 
 	Status int // 0: no answer came
 	Header http.Header
@@ -100,7 +101,9 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	if x.Err != nil {
 		return nil, x.Err
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(x.Answer))
+	if resp.Body = http.NoBody; !x.Unread || x.Status >= http.StatusMultipleChoices {
+		resp.Body = io.NopCloser(bytes.NewReader(x.Answer))
+	}
 	return resp, nil
 }
 

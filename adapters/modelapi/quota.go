@@ -10,7 +10,7 @@ import (
 
 // Quota reads what is left of the provider's limits, nil where the answer does not tell.
 func Quota(h http.Header) *adapters.Quota {
-	q := adapters.Quota{Requests: allowance(h, "requests"), Tokens: allowance(h, "tokens")}
+	q := adapters.Quota{Requests: allowance(h, "Requests"), Tokens: allowance(h, "Tokens")}
 	if q.Requests == nil && q.Tokens == nil {
 		return nil
 	}
@@ -22,7 +22,11 @@ func allowance(h http.Header, of string) *adapters.Allowance {
 		{"X-Ratelimit-Remaining-" + of, "X-Ratelimit-Limit-" + of, "X-Ratelimit-Reset-" + of},
 		{"Anthropic-Ratelimit-" + of + "-Remaining", "Anthropic-Ratelimit-" + of + "-Limit", "Anthropic-Ratelimit-" + of + "-Reset"},
 	} {
-		left, err := strconv.Atoi(h.Get(names[0]))
+		said := h.Get(names[0])
+		if said == "" {
+			continue
+		}
+		left, err := strconv.Atoi(said)
 		if err != nil || left < 0 {
 			continue
 		}

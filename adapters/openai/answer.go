@@ -139,8 +139,7 @@ func (g *generator) response(x *modelapi.Exchange, a *answer, asked *chat) adapt
 
 // content reads a text that is a string, or a list of parts.
 func content(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
+	if text, ok := modelapi.Text(raw); ok {
 		return text
 	}
 	var parts []struct {

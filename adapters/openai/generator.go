@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -54,7 +55,7 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 	defer leave()
 	for tries := 1; ; tries++ {
 		asked := newChat(&g.set, g.parameters, req)
-		x := &modelapi.Exchange{Limit: answerLimit, Idempotent: tries == 1} // the next is another request
+		x := &modelapi.Exchange{Limit: answerLimit, Unread: true, Idempotent: tries == 1} // the next is another request
 		if x.Body, err = json.Marshal(asked.body); err != nil {
 			return none, invalid(op, "the request cannot be written: %w", err)
 		}
@@ -69,6 +70,8 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 				err := g.hide(op, &out)
 				return out, err
 			}
+			// The library tells an answer that was cut off from what is none.
+			err = json.NewDecoder(bytes.NewReader(x.Answer)).Decode(new(openai.ChatCompletionResponse))
 		}
 		if x.Whole() && (x.Status == http.StatusBadRequest || x.Status == http.StatusUnprocessableEntity) {
 			said := modelapi.ReadComplaint(x.Answer)

@@ -106,6 +106,13 @@ type foldedPrompt struct {
 	messages []string // folded
 	words    []string
 	counts   map[string]int // of its words; nil where nobody asked
+	shown    *shown         // nil: nothing
+}
+
+// shown is what the last trial with a prompt had in its context.
+type shown struct {
+	TrialFeatures
+	trial *matrix.Trial
 }
 
 func (x *extractor) readPrompt(messages []matrix.PromptMessage) *foldedPrompt {
@@ -416,6 +423,22 @@ func readsAlike(a, b *matrix.Trial) bool {
 
 func (x *extractor) readTrial(t *matrix.Trial) (out TrialFeatures) {
 	prompt := x.readPrompt(t.Prompt)
+	x.readPacked(&out, t, prompt)
+	if t.Status != matrix.StatusOK {
+		return out
+	}
+	x.readAnswer(&out, t, prompt)
+	return out
+}
+
+// readPacked reads the context of a trial. Of repetitions that share it, only the first is read.
+func (x *extractor) readPacked(out *TrialFeatures, t *matrix.Trial, prompt *foldedPrompt) {
+	if s := prompt.shown; s != nil && len(t.Packed) > 0 && &t.Packed[0] == &s.trial.Packed[0] && len(t.Packed) == len(s.trial.Packed) &&
+		t.Retrieval == s.trial.Retrieval && t.By == s.trial.By && slices.Equal(t.Unobserved, s.trial.Unobserved) {
+		out.Gold, out.Carried, out.Worded, out.Named = s.Gold, s.Carried, s.Worded, s.Named
+		out.Altered, out.Forbidden, out.Superseded = s.Altered, s.Forbidden, s.Superseded
+		return
+	}
 	for i := range x.c.Evidence.Required {
 		out.Gold = append(out.Gold, x.goldPlace(i, t, prompt))
 	}
@@ -443,9 +466,13 @@ func (x *extractor) readTrial(t *matrix.Trial) (out TrialFeatures) {
 		}
 		out.Superseded = out.Superseded || x.outdated(p.ID, p.Source, p.Revision)
 	}
-	if t.Status != matrix.StatusOK {
-		return out
+	if len(t.Packed) > 0 {
+		prompt.shown = &shown{TrialFeatures: *out, trial: t}
 	}
+}
+
+// readAnswer reads what came of a trial that was answered.
+func (x *extractor) readAnswer(out *TrialFeatures, t *matrix.Trial, prompt *foldedPrompt) {
 	said := x.answers.read(t)
 	check := x.checker.CheckSaid(said, t.Packed)
 	out.Malformed, out.Answer = said.Malformed, unnumbered
@@ -462,5 +489,4 @@ func (x *extractor) readTrial(t *matrix.Trial) (out TrialFeatures) {
 		answer := distinctWords(bare)
 		out.Grounded = out.Copied || mostlyIn(answer, prompt.words) && !foreignFigure(answer, prompt.words)
 	}
-	return out
 }

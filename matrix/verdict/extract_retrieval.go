@@ -172,7 +172,10 @@ func (x *extractor) wordsOf(t matrix.Text) []string {
 }
 
 func distinctWords(s string) []string {
-	w := strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	w := make([]string, 0, len(s)/5)
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		w = append(w, word)
+	}
 	slices.Sort(w)
 	return slices.Compact(w)
 }

@@ -154,3 +154,34 @@ func TestReasonIsOfWhatWasNotScored(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestSharedContext reads repetitions that share their context as it reads those of a file, where each has its own.
+func TestSharedContext(t *testing.T) {
+	t.Parallel()
+	e, c, _, o := askedCase(3, func(*matrix.Trial) {})
+	shared := map[matrix.CellID][]matrix.Packed{}
+	for i := range o.Trials {
+		trial := &o.Trials[i]
+		if shared[trial.Cell] == nil {
+			shared[trial.Cell] = trial.Packed
+		}
+		trial.Packed = shared[trial.Cell]
+	}
+	got, err := Extract(e, c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range o.Trials {
+		o.Trials[i].Packed = slices.Clone(o.Trials[i].Packed)
+	}
+	want, err := Extract(e, c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.ContainsFunc(got.Trials, func(f TrialFeatures) bool { return f.Carried > 0 && f.Rep > 1 }) {
+		t.Error("no repetition carries an item")
+	}
+}

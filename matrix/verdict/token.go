@@ -34,7 +34,7 @@ type token struct {
 
 // tokenise splits a text that tokenText has prepared.
 func tokenise(text string) []token {
-	l := lexer{text: text}
+	l := lexer{text: text, tokens: make([]token, 0, len(text)/3+1)} // words are longer, marks are not
 	for l.pos < len(text) {
 		l.next()
 	}
