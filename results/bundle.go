@@ -57,6 +57,8 @@ type Environment struct {
 	CPUs    int    `json:"cpus"`
 	Started string `json:"started,omitempty"`
 	Ended   string `json:"ended,omitempty"`
+	// ReenactedOf is the digest of the manifest of the bundle that answered every call; "": they were made. Filled by Seal.
+	ReenactedOf string `json:"reenacted_of,omitempty"`
 }
 
 func thisEnvironment() Environment {

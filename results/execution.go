@@ -54,6 +54,8 @@ type Execution struct {
 	from  map[ExecutionID]*Taken
 
 	secret func([]byte) bool // nil: nothing is known of secrets
+
+	reenacts string // digest of the manifest of the bundle that answers every call; "": backends do
 }
 
 // ErrSecret means that something was not written because a secret stands in it.
@@ -213,7 +215,7 @@ func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *
 // Finish writes the summary of the execution, whole or not at all, clears up after cases that left nothing, and writes into the ledger
 // that the execution ended.
 func (e *Execution) Finish(s Summary) error {
-	s.Schema, s.Execution = SummarySchema, e.id
+	s.Schema, s.Execution, s.ReenactedOf = SummarySchema, e.id, e.reenacts
 	if err := e.finish(&s); err != nil {
 		return fmt.Errorf("execution %q: summary %q: %w", e.id, filepath.Join(e.Dir(), summaryFile), err)
 	}

@@ -237,7 +237,7 @@ func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
 		}
 		if i == 0 {
 			s = NewSummary(id, &b.Experiment)
-			s.Setup.Local = b.Pins.Generator.Local
+			s.ReenactedOf, s.Setup.Local = b.Environment.ReenactedOf, b.Pins.Generator.Local
 			s.Setup.JudgeLocal = b.Pins.Judge != nil && b.Pins.Judge.Local
 		}
 		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, path))

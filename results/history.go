@@ -25,6 +25,8 @@ type Entry struct {
 	Grade       verdict.Grade   `json:"grade,omitempty"` // of the first of them
 	// Production is cell A: how many of its scored trials passed, with the interval at 95 % where it has one.
 	Production Counted `json:"production"`
+	// ReenactedOf is as of [Executed], by the ledger.
+	ReenactedOf string `json:"reenacted_of,omitempty"`
 }
 
 // Counted is a pass rate.
@@ -70,6 +72,8 @@ type Executed struct {
 	Calls      int                     `json:"calls"`
 	Outcomes   map[verdict.Outcome]int `json:"outcomes"` // of its bundles
 	Unledgered bool                    `json:"unledgered,omitempty"`
+	// ReenactedOf is the digest of the manifest of the bundle that answered every call; "": they were made.
+	ReenactedOf string `json:"reenacted_of,omitempty"`
 }
 
 // Bundles is how many bundles it left.
@@ -98,6 +102,7 @@ func (l *Ledger) Executed(there []ExecutionID) []Executed {
 			e.Resumed++
 			fallthrough
 		case LedgerBegin:
+			e.ReenactedOf = r.ReenactedOf
 			e.Name, e.Experiment, e.Pins, e.Planned = r.Name, r.Experiment, r.PinsDigest, max(e.Planned, r.Cases)
 			e.Ended, e.Stopped, e.Exit = "", "", 0
 		case LedgerEnd:
@@ -115,4 +120,15 @@ func (l *Ledger) Executed(there []ExecutionID) []Executed {
 		all[i] = *byID[id]
 	}
 	return all
+}
+
+// Reenacted marks the entries of executions that made no call.
+func (h *History) Reenacted(all []Executed) {
+	of := map[ExecutionID]string{}
+	for i := range all {
+		of[all[i].Execution] = all[i].ReenactedOf
+	}
+	for i := range h.Entries {
+		h.Entries[i].ReenactedOf = of[h.Entries[i].Execution]
+	}
 }

@@ -40,6 +40,8 @@ type LedgerRecord struct {
 	Cases      int    `json:"cases,omitempty"`       // that were to be run
 	CasesSum   string `json:"cases_sum,omitempty"`   // digest of their ids and digests, a line each
 	Tool       *Tool  `json:"tool,omitempty"`
+	// ReenactedOf is the digest of the manifest of the bundle that answers every call; "": they are made.
+	ReenactedOf string `json:"reenacted_of,omitempty"`
 
 	// end
 	Exit    int    `json:"exit,omitempty"`
@@ -97,7 +99,7 @@ func readLedger(out string) (_ *Ledger, err error) {
 // call is made of an execution that the ledger does not know. Digests are those of the cases, in their order.
 func (e *Execution) Begin(x *matrix.Experiment, ids, digests []string, resumed bool) error {
 	tool := BuildTool()
-	r := LedgerRecord{Type: LedgerBegin, Schema: ledgerSchema, Name: x.Name, Cases: len(ids), Tool: &tool}
+	r := LedgerRecord{Type: LedgerBegin, Schema: ledgerSchema, Name: x.Name, Cases: len(ids), Tool: &tool, ReenactedOf: e.reenacts}
 	if resumed {
 		r.Type = LedgerResume
 	}
@@ -129,7 +131,11 @@ func (e *Execution) end(s *Summary) error {
 	if err != nil {
 		return err
 	}
-	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: s.Totals.Calls, Bundles: len(bundles), BundlesSum: sum})
+	calls := s.Totals.Calls
+	if e.reenacts != "" {
+		calls = 0 // they are those of the bundle
+	}
+	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: calls, Bundles: len(bundles), BundlesSum: sum})
 }
 
 func bundlesSum(bundles []string) (string, error) {

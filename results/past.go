@@ -354,8 +354,10 @@ func (w *CaseWriter) Reuse(p *Past) error {
 			return w.fail(err)
 		}
 	}
-	if err := w.blobs.keep(outcome.Observed, p.Observed); err != nil {
-		return w.fail(err)
+	if p.Observed != nil {
+		if err := w.blobs.keep(outcome.Observed, p.Observed); err != nil {
+			return w.fail(err)
+		}
 	}
 	return w.fail(errors.Join(w.record(intent, false), w.record(outcome, false)))
 }

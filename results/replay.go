@@ -99,6 +99,8 @@ type Replay struct {
 	Differ    []string    `json:"differ,omitempty"`  // the files that are not
 	Changes   []Change    `json:"changes,omitempty"` // what the evaluation says otherwise
 
+	Reenacted string `json:"reenacted,omitempty"` // path of the bundle that was made, where the case was run again with this one as its backends
+
 	// Bundle is the bundle with what is derived now, Features and Evaluation the same as RFC 8785.
 	Bundle               *Bundle `json:"-"`
 	Features, Evaluation []byte  `json:"-"`

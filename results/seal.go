@@ -199,7 +199,7 @@ func (s *sealing) observed(b *Bundle) (err error) {
 		b.Environment = thisEnvironment()
 		b.Environment.Ended = s.w.stamp()
 	}
-	b.Environment.Schema = EnvironmentSchema
+	b.Environment.Schema, b.Environment.ReenactedOf = EnvironmentSchema, s.w.exec.reenacts
 	environment, err := plainJSON(&b.Environment)
 	if err != nil {
 		return fmt.Errorf("file %q: %w", environmentFile, err)

@@ -40,6 +40,8 @@ type Summary struct {
 	WallMS     int64    `json:"wall_ms"`
 	// Rebuilt is set on a summary that was made of the bundles because the execution did not write one: it did not end.
 	Rebuilt bool `json:"rebuilt,omitempty"`
+	// ReenactedOf is the digest of the manifest of the bundle that answered every call, so that nobody was asked; "": they were made.
+	ReenactedOf string `json:"reenacted_of,omitempty"`
 }
 
 // Reasons why an execution ended before its last case.

@@ -167,6 +167,11 @@ const noGoldText = "there is no gold text to substitute"
 // contextOf builds the context of one planned cell.
 func (r *caseRun) contextOf(ctx context.Context, cell matrix.PlannedCell) (m made, err error) {
 	production := r.obs.Retrievals[0].CallKey
+	if r.recording != nil {
+		if m, recorded := r.recordedContext(cell); recorded {
+			return m, nil
+		}
+	}
 	switch {
 	case cell.Condition == matrix.IfDecides:
 		return r.repair(ctx, cell.Cell)

@@ -40,6 +40,10 @@ func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool
 		return nil, err
 	}
 	b := &backends{ledger: ledger}
+	if o.recording != nil {
+		b.enact(o.recording)
+		return b, nil
+	}
 	defer func() {
 		if over := ledger.overBudget(err); over != nil {
 			err = fmt.Errorf("embedding the documents for the store: %w", over)

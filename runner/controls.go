@@ -116,7 +116,7 @@ func (r *caseRun) rerankScores(ctx context.Context, query string, documents []st
 	if err != nil {
 		return nil, err
 	}
-	known, notMade, err := r.recall(key, !r.rerankerInfo.Local)
+	known, notMade, err := r.recall(call, key, !r.rerankerInfo.Local)
 	switch {
 	case err != nil:
 		return nil, &workError{err}

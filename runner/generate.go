@@ -285,7 +285,7 @@ func answerOf(t *matrix.Trial) *matrix.Trial {
 
 // answeredBefore gives a trial what an earlier process was told, or why it is not asked again.
 func (r *caseRun) answeredBefore(t *matrix.Trial, durable bool) (done bool, err error) {
-	k, notMade, err := r.recall(t.CallKey, durable)
+	k, notMade, err := r.recall(r.calls[t.CallKey], t.CallKey, durable)
 	if k == nil {
 		if notMade != "" {
 			t.Status, t.Reason = matrix.StatusNotRun, notMade
@@ -297,6 +297,7 @@ func (r *caseRun) answeredBefore(t *matrix.Trial, durable bool) (done bool, err 
 	t.RequestID, t.At, t.LatencyMS, t.Attempts = known.RequestID, known.At, known.LatencyMS, known.Attempts
 	t.Untold, t.Unpaid, t.FromJournal = known.Untold, known.Unpaid, true
 	if known.By != "" {
+		t.Sensitivity, t.AnswerSensitivity = known.Sensitivity, known.AnswerSensitivity
 		t.Packed, t.Prompt, t.PromptTokensLocal, t.Unobserved = known.Packed, known.Prompt, known.PromptTokensLocal, known.Unobserved
 		if k.Trace != nil {
 			r.service.trace = *k.Trace

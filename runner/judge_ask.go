@@ -14,7 +14,7 @@ import (
 func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	j, settings := &q.judgement, r.experiment.Judge
 	off := r.ledger.offs[r.experiment.Backends.Judge]
-	if known, notMade, err := r.recall(j.CallKey, !r.judgeInfo.Local); err != nil || known != nil || notMade != "" {
+	if known, notMade, err := r.recall(q.call, j.CallKey, !r.judgeInfo.Local); err != nil || known != nil || notMade != "" {
 		if known != nil {
 			known.Judgement.Prompt, known.Judgement.FromJournal = j.Prompt, true
 			*j = *known.Judgement

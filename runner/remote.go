@@ -191,6 +191,9 @@ func (r *caseRun) prepareService(t *matrix.Trial) error {
 	if call.Input, err = matrix.Digest(r.asked(given(t), &t.Seed)); err != nil {
 		return err
 	}
+	if r.recording != nil {
+		call.Input = r.recordedInput(t, call)
+	}
 	if t.CallKey, err = call.Key(); err != nil {
 		return err
 	}

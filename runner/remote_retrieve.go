@@ -28,6 +28,11 @@ func (r *caseRun) retrieveProduction(ctx context.Context) (matrix.Retrieval, err
 			return out, err
 		}
 		t := r.service.first
+		if r.recording != nil {
+			if told := r.toldSearch(t.CallKey); told != nil {
+				return *told, nil
+			}
+		}
 		out.CallKey, out.At, out.LatencyMS, out.Status, out.Error = t.CallKey, t.At, t.LatencyMS, matrix.StatusOK, nil
 		switch failed := t.Status == matrix.StatusError || t.Status == matrix.StatusNotRun; {
 		case failed && r.experiment.Backends.Store == nil:
@@ -76,7 +81,7 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 		*out = *known
 		return true, nil
 	}
-	known, notMade, err := r.recall(out.CallKey, true)
+	known, notMade, err := r.recall(call, out.CallKey, true)
 	switch {
 	case err != nil:
 		return false, err

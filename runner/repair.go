@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -119,7 +120,7 @@ func (r *caseRun) rerankRepaired(ctx context.Context, out, from *matrix.Retrieva
 		out.Reranked = r.goldAhead(from.Reranked)
 		return nil
 	}
-	known, notMade, err := r.recall(out.CallKey, !r.rerankerInfo.Local)
+	known, notMade, err := r.recall(call, out.CallKey, !r.rerankerInfo.Local)
 	switch {
 	case err != nil:
 		return err
@@ -204,6 +205,8 @@ func (r *caseRun) readTexts(ctx context.Context, hits []matrix.Hit) (reason stri
 	switch {
 	case ctx.Err() != nil:
 		return "", ctx.Err()
+	case errors.Is(failure, ErrNotRecorded):
+		return "", failure
 	case failure != nil:
 		return "the texts of the items could not be fetched: " + callError(failure).String(), nil
 	}

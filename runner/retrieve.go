@@ -107,7 +107,7 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 		}
 		return out, err
 	}
-	known, notMade, err := r.recall(out.CallKey, !r.retrievesLocally(s))
+	known, notMade, err := r.recall(call, out.CallKey, !r.retrievesLocally(s))
 	switch {
 	case err != nil:
 		return out, err

@@ -36,7 +36,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 		return nil
 	}
 	off := r.ledger.offs[r.experiment.Backends.Generator]
-	if known, notMade, err := r.recall(out.CallKey, !r.generatorInfo.Local); err != nil || known != nil || notMade != "" {
+	if known, notMade, err := r.recall(call, out.CallKey, !r.generatorInfo.Local); err != nil || known != nil || notMade != "" {
 		if known != nil {
 			known.Rewriting.Prompt, known.Rewriting.FromJournal = out.Prompt, true
 			*out = *known.Rewriting

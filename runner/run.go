@@ -35,7 +35,8 @@ type Options struct {
 	Fresh      bool                // no call of an execution that was not finished is used
 	Resume     Resuming            // the execution to go on with; zero: a new one
 
-	drawn draw // the sample of the store that [Floor] asks for
+	drawn     draw               // the sample of the store that [Floor] asks for
+	recording *results.Recording // that answers every call, see [Reenact]; nil: backends do
 }
 
 // ErrDrained is returned when Options.Drain ended the run before every case was started.
@@ -63,8 +64,9 @@ type session struct {
 	notes *notes
 	drawn draw
 
-	running  context.Context // of the whole run; nil: that of each call
-	resuming Resuming
+	running   context.Context // of the whole run; nil: that of each call
+	resuming  Resuming
+	recording *results.Recording // that answers every call; nil: backends do
 }
 
 // notes are warnings about the run as a whole.
@@ -162,6 +164,9 @@ func begin(l *experiments.Loaded, o *Options, s *session, pins results.Pins) (*r
 	if o.Fresh {
 		e.Fresh()
 	}
+	if o.recording != nil {
+		e.Reenact(o.recording.ManifestDigest)
+	}
 	if o.Invocation != nil {
 		invocation, err := invoked(*o.Invocation, l, pins)
 		if err == nil {
@@ -221,7 +226,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 		return nil, err
 	}
 	s := &session{backends: b, experiment: &l.Experiment, count: count, now: now, progress: o.Progress, observed: matrix.Unknown, reuse: newReuse(), flow: newFlow(l.Experiment.Limits.Concurrency), notes: &notes{}, drawn: o.drawn}
-	s.deterministic = b.deterministic()
+	s.deterministic, s.recording = b.deterministic(), o.recording
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, b.Close())
@@ -235,6 +240,10 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	s.rights = rightsOf(s.experiment, cases)
 	for _, note := range b.storeInfo.Notes {
 		s.warn(note)
+	}
+	if s.recording != nil {
+		s.reenact()
+		return s, nil
 	}
 	if s.sources, err = readSources(ctx, l.Documents, s.store); err != nil {
 		return nil, err
@@ -367,6 +376,9 @@ func (s *session) complete() bool {
 
 // contentNow reads every item again, "" where that fails: then it is not known whether the index changed.
 func (s *session) contentNow(ctx context.Context) string {
+	if s.recording != nil {
+		return s.recording.Observations.Store.ContentAfter
+	}
 	sum := &contentSum{}
 	s.progress.begin("reading the store again", s.storeInfo.Count)
 	report, err := s.store.Scan(ctx, s.fullScan(), func(item adapters.Item) error {
@@ -409,7 +421,7 @@ func (s *session) observeCase(ctx context.Context, execution *results.Execution,
 	if err := writer.Plan(plan); err != nil {
 		return nil, err
 	}
-	observations, features, err := s.observe(ctx, c, plan, writer, nil)
+	observations, features, err := s.observe(ctx, c, plan, writer, s.recordedStore())
 	if err != nil {
 		return nil, err
 	}
@@ -459,6 +471,9 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 }
 
 func (s *session) plan(c *matrix.Case, hold bool) (*matrix.Plan, error) {
+	if s.recording != nil {
+		_, hold = s.recording.Plan.Cell(matrix.CellAgain)
+	}
 	plan, err := matrix.Expand(s.experiment, c, s.deterministic)
 	if err == nil && hold {
 		plan.HoldToWord()

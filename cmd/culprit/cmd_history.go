@@ -80,7 +80,9 @@ func (a *app) history(ctx context.Context, o historyOptions) (err error) {
 		return err
 	}
 	if o.caseID != "" {
-		err = o.past(ctx, x, &h)
+		if err = o.past(ctx, x, &h); err == nil {
+			h.Reenacted(ledger.Executed(there))
+		}
 	} else {
 		if err = o.executions(ctx, x, &h, ledger.Executed(there)); err == nil {
 			h.Problems, err = ledger.Check(o.results, func(id results.ExecutionID) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
+	"github.com/culprit-rag/culprit/runner"
 )
 
 // replaySchema is the schema of [replayRecord].
@@ -33,6 +35,7 @@ type replayOptions struct {
 	evaluator string
 	write     bool
 	out       string
+	asBackend bool
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -55,17 +58,27 @@ Exit codes, which are not those of culprit run:
   0  the same bytes
   1  other bytes, though the same program sealed them; or a bundle whose files are not as sealed
   2  usage
-  4  other bytes, by another evaluator than the one that sealed them`,
+  4  other bytes, by another evaluator than the one that sealed them
+
+With --as-backend the whole case is run again: it is planned, searched, packed, asked, judged and
+sealed as culprit run does it, and the bundle stands for every backend. A call gets the answer that
+was recorded under its key; what scans of the store showed is taken as recorded. A call that the
+bundle does not hold, as where this version plans or packs otherwise, is an error (5) that names
+it: nobody is ever asked. The new bundle goes into --results as an execution of its own, and says
+that it is re-enacted, and of what. A bundle that holds restricted texts is refused: the calls that
+were made of them bear random keys.`,
 		Example: `  culprit replay culprit-results/20261129T200000Z-k3f9qa/long-haul-cabin.bundle.zip
   culprit replay 20261129T200000Z-k3f9qa --out replayed/
-  culprit replay old-release/ --json`,
+  culprit replay old-release/ --json
+  culprit replay long-haul-cabin.bundle.zip --as-backend --results reenacted/`,
 		Args: atLeastOne("bundle"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.replay(o, args) },
+		RunE: func(c *cobra.Command, args []string) error { return a.replay(c.Context(), o, args) },
 	}
-	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` of the results, for ids of executions")
+	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` of the results, for ids of executions, and for what --as-backend makes")
 	c.Flags().StringVar(&o.evaluator, "evaluator", "current", "current: this program; bundled: refuse a bundle that was decided by other `rules`")
 	c.Flags().BoolVar(&o.write, "write", false, "write the evaluation that follows beside each bundle, to <case>"+replayed)
 	c.Flags().StringVar(&o.out, "out", "", "write it into this `folder` instead")
+	c.Flags().BoolVar(&o.asBackend, "as-backend", false, "run each case again, with its bundle in place of every backend")
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object ("+replaySchema+")")
 	return c
 }
@@ -80,9 +93,12 @@ func atLeastOne(what string) cobra.PositionalArgs {
 	}
 }
 
-func (a *app) replay(o replayOptions, args []string) error {
+func (a *app) replay(ctx context.Context, o replayOptions, args []string) error {
 	if o.evaluator != "current" && o.evaluator != "bundled" {
 		return usage("--evaluator is %q, and takes current or bundled", o.evaluator)
+	}
+	if o.asBackend && (o.write || o.out != "" || o.evaluator != "current") {
+		return usage("--as-backend seals bundles of their own into --results, by this program: leave out --write, --out and --evaluator")
 	}
 	paths, err := findBundles(o.results, args)
 	if err != nil {
@@ -95,7 +111,11 @@ func (a *app) replay(o replayOptions, args []string) error {
 	}
 	all := make([]*results.Replay, len(paths))
 	failed := make([]error, len(paths))
-	if err := eachBundle(paths, func(i int) error {
+	if o.asBackend {
+		for i := range paths { // an execution after the other, as their ids are
+			all[i], failed[i] = reenact(ctx, paths[i], o.results)
+		}
+	} else if err := eachBundle(paths, func(i int) error {
 		all[i], failed[i] = replayOne(paths[i], o)
 		return nil
 	}); err != nil {
@@ -148,6 +168,26 @@ func replayOne(path string, o replayOptions) (*results.Replay, error) {
 		err = os.WriteFile(o.target(path), r.Evaluation, 0o600)
 	}
 	return r, err
+}
+
+// reenact runs the case of a bundle again, with the bundle in place of every backend.
+func reenact(ctx context.Context, path, folder string) (*results.Replay, error) {
+	recording, err := results.OpenRecording(path)
+	if errors.Is(err, results.ErrRestricted) {
+		return nil, &usageError{err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	summary, err := runner.Reenact(ctx, recording, runner.Options{Out: folder, ExitCode: exitCode})
+	if err != nil {
+		return nil, fmt.Errorf("bundle %q: %w", path, err)
+	}
+	now, err := results.Open(summary.Cases[0].Bundle)
+	if err != nil {
+		return nil, err
+	}
+	return recording.Reenacted(now)
 }
 
 // target is where the evaluation of a bundle is written to.

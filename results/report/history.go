@@ -77,6 +77,9 @@ func moved(e, before *results.Entry) (says []string) {
 	if e.Status != results.StatusComplete {
 		says = append(says, Safe(e.Status))
 	}
+	if e.ReenactedOf != "" {
+		says = append(says, reenactedOf(e.ReenactedOf))
+	}
 	if before == nil {
 		return says
 	}
@@ -115,6 +118,9 @@ func (p *page) executions(h *results.History) {
 			if n := e.Outcomes[o]; n > 0 {
 				parts = append(parts, fmt.Sprintf("%s %d", o, n))
 			}
+		}
+		if e.ReenactedOf != "" {
+			parts = append(parts, reenactedOf(e.ReenactedOf))
 		}
 		if e.Resumed > 0 {
 			parts = append(parts, "resumed "+counted(e.Resumed, "time", "times"))

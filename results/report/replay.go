@@ -10,13 +10,20 @@ import (
 
 // SameReport reports whether [Explain], with every text in full, draws a bundle as it drew the one that was sealed.
 func SameReport(sealed, now *results.Bundle) (bool, error) {
+	seen := *now
+	seen.Environment = sealed.Environment // observed, and not derived
 	var pages [2]bytes.Buffer
-	for i, b := range []*results.Bundle{sealed, now} {
+	for i, b := range []*results.Bundle{sealed, &seen} {
 		if err := Explain(&pages[i], b, Options{Full: true}); err != nil {
 			return false, err
 		}
 	}
 	return bytes.Equal(pages[0].Bytes(), pages[1].Bytes()), nil
+}
+
+// reenactedOf says that no call of an execution was made, by the digest of the manifest of the bundle that answered.
+func reenactedOf(manifest string) string {
+	return "re-enacted of " + fit(manifest, len("sha256:")+12)
 }
 
 const maxChange = 160 // columns of one side of a change
@@ -54,6 +61,9 @@ func (p *page) replayed(r *results.Replay, widest int) {
 		head(markPass, "the same bytes", fit(r.Now.Verdict, maxName))
 	default:
 		head(markBetween, "the same label", fit(r.Now.Verdict, maxName))
+	}
+	if r.Reenacted != "" {
+		p.unwrapped("re-enacted", "in "+Safe(r.Reenacted))
 	}
 	if r.Sealed.Ruleset != r.Now.Ruleset {
 		p.labelled("rules", "sealed by "+r.Sealed.Ruleset+", now "+r.Now.Ruleset)

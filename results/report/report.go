@@ -46,6 +46,9 @@ func (p *page) runHead(s *results.Summary) {
 			parts = append(parts, strings.TrimSpace(label+" "+fit(value, maxSetting)))
 		}
 	}
+	if s.ReenactedOf != "" {
+		parts = append(parts, reenactedOf(s.ReenactedOf))
+	}
 	add("", strings.Join(s.Setup.Runs, " "))
 	if s.Setup.Store != "" {
 		add("store", s.Setup.Store+"/"+s.Setup.Search)
