@@ -44,7 +44,7 @@ func (x *facts) repeatFindings() []string {
 	var out, alike []string
 	for _, planned := range x.p.Cells {
 		c := x.cells[planned.Cell]
-		of := fmt.Sprintf("%s of %s", counted(c.result.Planned-c.result.NotRun, "repeat", "repeats"), planned.Cell)
+		of := c.repeats()
 		said := map[string]bool{}
 		for _, t := range c.all {
 			if id := t.ResponseID(); c.ids[id] > 1 && !said[id] {
@@ -54,9 +54,6 @@ func (x *facts) repeatFindings() []string {
 		}
 		if c.served > 0 {
 			out = append(out, fmt.Sprintf("generator: %d of %s have the text of an earlier one, and their headers say that a cache served them: they count as one with it", c.served, of))
-		}
-		if n, first, fastest := c.tooFast(); n > 0 {
-			out = append(out, fmt.Sprintf("generator: %d of %s have the text of an earlier one, and took a tenth of its time or less (%d ms after %d ms): a cache may have served them, or the first had to wait; they are counted", n, of, fastest, first))
 		}
 		if x.answersAlike(c) {
 			alike = append(alike, fmt.Sprintf("%s (%d)", planned.Cell, len(c.trials)))
@@ -70,6 +67,23 @@ func (x *facts) repeatFindings() []string {
 		out = append(out, fmt.Sprintf("generator: at temperature %s all answers of %s are the same to the letter, %s", x.e.Pipeline.Generate.Temperature, strings.Join(alike, ", "), why))
 	}
 	return out
+}
+
+// TimeFindings say what the times of the calls give to suspect. They are no part of an evaluation, which is the same however long calls took.
+func TimeFindings(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) (out []string) {
+	x := newFacts(e, c, p, o, f)
+	for _, planned := range x.p.Cells {
+		c := x.cells[planned.Cell]
+		if n, first, fastest := c.tooFast(); n > 0 {
+			out = append(out, fmt.Sprintf("generator: %d of %s have the text of an earlier one, and took a tenth of its time or less (%d ms after %d ms): a cache may have served them, or the first had to wait; they are counted", n, c.repeats(), fastest, first))
+		}
+	}
+	return out
+}
+
+// repeats is how many of a cell were asked for, in words.
+func (c *cellFacts) repeats() string {
+	return fmt.Sprintf("%s of %s", counted(c.result.Planned-c.result.NotRun, "repeat", "repeats"), c.result.Cell)
 }
 
 // seedLeftOut reports whether a note says that the seed was not sent.
