@@ -214,6 +214,9 @@ func Resume(out string, id ExecutionID) (_ *Execution, _ *Invocation, _ []*Work,
 		}
 	}
 	works, err := e.works()
+	for _, w := range works {
+		e.doubt(filepath.Base(w.Dir), w.Doubts())
+	}
 	return e, invocation, works, err
 }
 
@@ -284,18 +287,22 @@ func (e *Execution) Sealed(c *matrix.Case) (string, error) {
 	return filepath.Join(e.Dir(), name+archiveSuffix), nil
 }
 
-// SpentOf is what the calls of a sealed bundle took of limits.budget, without those of other executions.
-func SpentOf(bundle string) (s Spent, err error) {
-	j, err := ReadJournal(bundle)
-	if err != nil {
-		return s, err
-	}
+// SpentOf is what the calls of a journal took of limits.budget, without those of other executions. Those in doubt took the most that they
+// may have taken.
+func SpentOf(j *Journal) (s Spent) {
+	most := map[string]Spent{}
 	for i := range j.Records {
-		if r := &j.Records[i]; r.From == "" && (r.Type == RecordResult || r.Type == RecordFailure) {
+		switch r := &j.Records[i]; {
+		case r.From != "":
+		case r.Type == RecordIntent:
+			most[r.CallKey] = r.Spent
+		case r.Type == RecordInDoubt:
+			s.Add(most[r.CallKey])
+		case r.Type == RecordResult || r.Type == RecordFailure:
 			s.Add(r.Spent)
 		}
 	}
-	return s, nil
+	return s
 }
 
 // Difference lists what is not the same in two pins, a line for each value.

@@ -43,9 +43,10 @@ type LedgerRecord struct {
 
 	// end
 	Exit    int    `json:"exit,omitempty"`
-	Stopped string `json:"stopped,omitempty"` // why it ended before its last case
-	Calls   int    `json:"calls,omitempty"`   // that were made, with every retry
-	Bundles int    `json:"bundles,omitempty"` // that stand in its folder
+	Stopped string `json:"stopped,omitempty"`  // why it ended before its last case
+	Calls   int    `json:"calls,omitempty"`    // that were made, with every retry
+	InDoubt int    `json:"in_doubt,omitempty"` // calls besides, of which nothing tells what came back: they may be billed
+	Bundles int    `json:"bundles,omitempty"`  // that stand in its folder
 	// BundlesSum is the digest of "<sha256 of manifest.json>  <name>", a line for each bundle in the order of the names.
 	BundlesSum string `json:"bundles_sum,omitempty"`
 }
@@ -129,7 +130,7 @@ func (e *Execution) end(s *Summary) error {
 	if err != nil {
 		return err
 	}
-	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: s.Totals.Calls, Bundles: len(bundles), BundlesSum: sum})
+	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: s.Totals.Calls, InDoubt: s.Totals.InDoubt, Bundles: len(bundles), BundlesSum: sum})
 }
 
 func bundlesSum(bundles []string) (string, error) {
