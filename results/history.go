@@ -65,10 +65,11 @@ type Executed struct {
 	Planned    int                     `json:"planned"`              // cases
 	Resumed    int                     `json:"resumed,omitempty"`    // how often it was gone on with
 	Ended      string                  `json:"ended,omitempty"`      // when; "" where it did not end
-	Exit       int                     `json:"exit"`
+	Exit       *int                    `json:"exit,omitempty"`       // nil: not known, it did not end
 	Stopped    string                  `json:"stopped,omitempty"`
-	Calls      int                     `json:"calls"`
-	Outcomes   map[verdict.Outcome]int `json:"outcomes"` // of its bundles
+	Calls      *int                    `json:"calls,omitempty"`    // that were made; nil: not known
+	InDoubt    int                     `json:"in_doubt,omitempty"` // calls besides, that may be billed
+	Outcomes   map[verdict.Outcome]int `json:"outcomes"`           // of its bundles
 	Unledgered bool                    `json:"unledgered,omitempty"`
 }
 
@@ -99,9 +100,9 @@ func (l *Ledger) Executed(there []ExecutionID) []Executed {
 			fallthrough
 		case LedgerBegin:
 			e.Name, e.Experiment, e.Pins, e.Planned = r.Name, r.Experiment, r.PinsDigest, max(e.Planned, r.Cases)
-			e.Ended, e.Stopped, e.Exit = "", "", 0
+			e.Ended, e.Stopped, e.Exit, e.Calls, e.InDoubt = "", "", nil, nil, 0
 		case LedgerEnd:
-			e.Ended, e.Exit, e.Stopped, e.Calls = r.At, r.Exit, r.Stopped, r.Calls
+			e.Ended, e.Exit, e.Stopped, e.Calls, e.InDoubt = r.At, &r.Exit, r.Stopped, &r.Calls, r.InDoubt
 		}
 	}
 	for _, id := range there {

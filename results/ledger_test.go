@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -190,5 +191,26 @@ func TestLedgerOfManyAtOnce(t *testing.T) {
 	l, err := ReadLedger(out)
 	if err != nil || len(l.Records) != 2*executions {
 		t.Fatalf("%d records, %v", len(l.Records), err)
+	}
+}
+
+// Of an execution that did not end, how it ended and how many calls it made is not known, also where it had ended before.
+func TestExecutedIsUnknownUntilItEnds(t *testing.T) {
+	t.Parallel()
+	const id = "20261129T200000Z-k3f9qa"
+	begin, end := LedgerRecord{Type: LedgerBegin, Execution: id, Cases: 2}, LedgerRecord{Type: LedgerEnd, At: "x", Execution: id, Stopped: StoppedLimit, Calls: 7, InDoubt: 1}
+	for _, tt := range []struct {
+		name    string
+		records []LedgerRecord
+		want    string
+	}{
+		{"killed", []LedgerRecord{begin}, `{"execution":"` + id + `","planned":2,"outcomes":{}}`},
+		{"ended", []LedgerRecord{begin, end}, `{"execution":"` + id + `","planned":2,"ended":"x","exit":0,"stopped":"limits.budget","calls":7,"in_doubt":1,"outcomes":{}}`},
+		{"gone on with", []LedgerRecord{begin, end, {Type: LedgerResume, Execution: id, Cases: 2}}, `{"execution":"` + id + `","planned":2,"resumed":1,"outcomes":{}}`},
+	} {
+		l := Ledger{Records: tt.records}
+		if got, err := json.Marshal(l.Executed(nil)[0]); err != nil || string(got) != tt.want {
+			t.Errorf("%s: got %s, %v", tt.name, got, err)
+		}
 	}
 }
