@@ -70,6 +70,7 @@ type Executed struct {
 	Calls      *int                    `json:"calls,omitempty"`    // that were made; nil: not known
 	InDoubt    int                     `json:"in_doubt,omitempty"` // calls besides, that may be billed
 	Outcomes   map[verdict.Outcome]int `json:"outcomes"`           // of its bundles
+	Dropped    string                  `json:"dropped,omitempty"`  // when what it left of unfinished cases was removed; "" where it was not
 	Unledgered bool                    `json:"unledgered,omitempty"`
 }
 
@@ -101,6 +102,8 @@ func (l *Ledger) Executed(there []ExecutionID) []Executed {
 		case LedgerBegin:
 			e.Name, e.Experiment, e.Pins, e.Planned = r.Name, r.Experiment, r.PinsDigest, max(e.Planned, r.Cases)
 			e.Ended, e.Stopped, e.Exit, e.Calls, e.InDoubt = "", "", nil, nil, 0
+		case LedgerDrop:
+			e.Dropped = r.At
 		case LedgerEnd:
 			e.Ended, e.Exit, e.Stopped, e.Calls, e.InDoubt = r.At, &r.Exit, r.Stopped, &r.Calls, r.InDoubt
 		}

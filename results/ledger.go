@@ -24,6 +24,7 @@ const (
 	LedgerBegin  = "begin"  // an execution begins, before its first call
 	LedgerResume = "resume" // another process goes on with it
 	LedgerEnd    = "end"    // it ended. One that was killed has none
+	LedgerDrop   = "drop"   // what it left of unfinished cases is about to be removed
 )
 
 // LedgerRecord is one record of a ledger. Which fields are set depends on Type.
@@ -41,7 +42,11 @@ type LedgerRecord struct {
 	CasesSum   string `json:"cases_sum,omitempty"`   // digest of their ids and digests, a line each
 	Tool       *Tool  `json:"tool,omitempty"`
 
-	// end
+	// drop
+	Answers int `json:"answers,omitempty"` // of the calls that are dropped, those whose answers were kept
+	Unread  int `json:"unread,omitempty"`  // of the cases that are dropped, those whose journal could not be read: their calls are not known
+
+	// end; of drop, the calls that the unfinished cases announced
 	Exit    int    `json:"exit,omitempty"`
 	Stopped string `json:"stopped,omitempty"`  // why it ended before its last case
 	Calls   int    `json:"calls,omitempty"`    // that were made, with every retry
@@ -248,7 +253,9 @@ func (l *Ledger) Check(out string, reads func(ExecutionID) bool) (problems []str
 	}
 	last := map[ExecutionID]LedgerRecord{}
 	for _, r := range l.Records {
-		last[r.Execution] = r
+		if r.Type != LedgerDrop { // bundles stay
+			last[r.Execution] = r
+		}
 	}
 	if l.Torn > 0 {
 		problems = append(problems, fmt.Sprintf("the last line of the ledger was not finished (%d bytes)", l.Torn))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,11 +99,11 @@ func (a *app) resume(ctx context.Context, o resumeOptions) error {
 		return err
 	}
 	if o.drop {
-		if err := results.Drop(o.results, id); err != nil {
+		dropped, err := results.Drop(o.results, id)
+		if err != nil {
 			return refused(err)
 		}
-		linef(a.out, "%s is not gone on with any more; its bundles, if it has any, are kept", id)
-		return nil
+		return a.showDropped(dropped)
 	}
 	invocation, err := results.ReadInvocation(o.results, id)
 	if err != nil {
@@ -130,6 +131,19 @@ func (o *resumeOptions) id() (results.ExecutionID, error) {
 		return "", usage("nothing in %q was left unfinished: run the experiment", o.results)
 	}
 	return ids[0], nil
+}
+
+func (a *app) showDropped(d *results.Dropped) error {
+	if a.json {
+		return a.writeJSON(d)
+	}
+	linef(a.out, "%s is not gone on with any more; its bundles, if it has any, are kept", d.Execution)
+	linef(a.out, "dropped: %s without a bundle, which had announced %s; %s lost, and of %s it is not known whether they were made",
+		counted(d.Cases, "case", "cases"), counted(d.Calls, "call", "calls"), counted(d.Answers, "answer is", "answers are"), strconv.Itoa(d.InDoubt))
+	if d.Unread > 0 {
+		linef(a.out, "of %s the journal is damaged: what calls they made is not known", counted(d.Unread, "case", "cases"))
+	}
+	return nil
 }
 
 func (a *app) listUnfinished(o resumeOptions) error {

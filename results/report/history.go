@@ -119,6 +119,9 @@ func (p *page) executions(h *results.History) {
 		if e.Resumed > 0 {
 			parts = append(parts, "resumed "+counted(e.Resumed, "time", "times"))
 		}
+		if e.Dropped != "" {
+			parts = append(parts, "the rest was dropped")
+		}
 		if i+1 < len(h.Executions) && e.Pins != h.Executions[i+1].Pins && e.Name == h.Executions[i+1].Name {
 			parts = append(parts, "pins changed")
 		}
