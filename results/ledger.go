@@ -100,8 +100,15 @@ func readLedger(out string) (_ *Ledger, err error) {
 }
 
 // Begin writes into the ledger that the execution begins, or that it is gone on with, and does not return before that is durable: no
-// call is made of an execution that the ledger does not know. Digests are those of the cases, in their order.
+// call is made of an execution that the ledger does not know. Digests are those of the cases, in their order. The whole ledger is checked
+// before: the error is [ErrLedger] where it is damaged, and nothing is appended to it.
 func (e *Execution) Begin(x *matrix.Experiment, ids, digests []string, resumed bool) error {
+	if _, err := ReadLedger(e.out); err != nil {
+		if errors.Is(err, ErrLedger) {
+			err = fmt.Errorf("%w: move it away to begin a new one, and keep it", err)
+		}
+		return err
+	}
 	tool := BuildTool()
 	r := LedgerRecord{Type: LedgerBegin, Schema: ledgerSchema, Name: x.Name, Cases: len(ids), Tool: &tool}
 	if resumed {

@@ -214,3 +214,33 @@ func TestExecutedIsUnknownUntilItEnds(t *testing.T) {
 		}
 	}
 }
+
+// Nobody goes on behind a damage, wherever it is: what comes later would seem to vouch for it.
+func TestBeginRefusesADamagedLedger(t *testing.T) {
+	t.Parallel()
+	for name, resumed := range map[string]bool{"run": false, "resume": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := t.TempDir()
+			e := ledgered(t, out)
+			ledgered(t, out)
+			path := filepath.Join(out, ledgerFile)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = bytes.Replace(data, []byte(`"t":"begin"`), []byte(`"t":"bogus"`), 1) // in the first line
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b := testBundle(t, "any", 1)
+			err = e.Begin(&b.Experiment, nil, nil, resumed)
+			if !errors.Is(err, ErrLedger) || !strings.Contains(err.Error(), "line 1: ") || !strings.Contains(err.Error(), "move it away to begin a new one") {
+				t.Errorf("got %v", err)
+			}
+			if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, data) {
+				t.Errorf("it was changed: %v", err)
+			}
+		})
+	}
+}
