@@ -69,8 +69,7 @@ kept as it is, unless --retry-failed is given. What was spent before counts towa
 	f.BoolVar(&o.drop, "drop", false, "remove what is left of the unfinished cases instead; bundles stay")
 	f.BoolVar(&o.list, "list", false, "list what was not finished instead")
 	f.BoolVar(&o.all, "all", false, allUsage)
-	f.BoolVar(&a.json, "json", false, "print one JSON object (culprit.execution/v1) instead of the table")
-	c.MarkFlagsMutuallyExclusive("seal", "drop", "list")
+	f.BoolVar(&a.json, "json", false, "print one JSON object (culprit.execution/v1; with --list "+unfinishedSchema+", with --drop "+results.DroppedSchema+")")
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ids, _ := results.Resumable(o.results) // a completion that fails offers nothing
 		var names []string
@@ -85,6 +84,9 @@ kept as it is, unless --retry-failed is given. What was spent before counts towa
 func (a *app) resume(ctx context.Context, o resumeOptions) error {
 	if o.inDoubt != "" && o.inDoubt != results.InDoubtRetry && o.inDoubt != results.InDoubtSkip {
 		return usage("--in-doubt is retry or skip, not %q", o.inDoubt)
+	}
+	if o.seal && o.drop || o.seal && o.list || o.drop && o.list {
+		return usage("--seal, --drop and --list exclude each other")
 	}
 	for _, set := range o.set {
 		if !strings.HasPrefix(set, "limits.") {
@@ -146,12 +148,28 @@ func (a *app) showDropped(d *results.Dropped) error {
 	return nil
 }
 
+const unfinishedSchema = "culprit.unfinished/v1"
+
+// unfinished lists the executions of a results folder that can be gone on with, newest first.
+type unfinished struct {
+	Schema     string          `json:"schema"`
+	Executions []unfinishedRun `json:"executions"`
+}
+
+type unfinishedRun struct {
+	Execution  results.ExecutionID `json:"execution"`
+	Experiment string              `json:"experiment"` // its path
+	Cases      int                 `json:"cases"`      // that were to be run
+	Finished   int                 `json:"finished"`   // of these, those with a bundle
+}
+
 func (a *app) listUnfinished(o resumeOptions) error {
 	ids, err := results.Resumable(o.results)
 	if err != nil {
 		return err
 	}
-	if len(ids) == 0 {
+	list := unfinished{Schema: unfinishedSchema, Executions: []unfinishedRun{}}
+	if len(ids) == 0 && !a.json {
 		linef(a.out, "nothing in %s was left unfinished", quote(o.results))
 	}
 	for _, id := range ids {
@@ -164,7 +182,13 @@ func (a *app) listUnfinished(o resumeOptions) error {
 		if err != nil && !errors.Is(err, results.ErrNotFound) {
 			return err
 		}
-		linef(a.out, "%s  %d of %s finished  %s", id, len(done), counted(len(i.Cases), "case", "cases"), quote(i.Path))
+		list.Executions = append(list.Executions, unfinishedRun{id, i.Path, len(i.Cases), len(done)})
+		if !a.json {
+			linef(a.out, "%s  %d of %s finished  %s", id, len(done), counted(len(i.Cases), "case", "cases"), quote(i.Path))
+		}
+	}
+	if a.json {
+		return a.writeJSON(list)
 	}
 	return nil
 }
