@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +20,7 @@ import (
 type resumeOptions struct {
 	execution string
 	results   string
+	path      string // of the experiment; "": where it was
 	inDoubt   string
 	set       []string
 	retry     bool
@@ -62,6 +65,7 @@ kept as it is, unless --retry-failed is given. What was spent before counts towa
 	}
 	f := c.Flags()
 	f.StringVar(&o.results, "results", defaultResults, "`folder` of the results")
+	f.StringVar(&o.path, "experiment", "", "`path` of the experiment, where it is no longer the one that the run was begun with")
 	f.StringVar(&o.inDoubt, "in-doubt", "", "what to do about calls that may have been made: `retry|skip`")
 	f.BoolVar(&o.retry, "retry-failed", false, "make calls that failed for good again")
 	f.StringArrayVar(&o.set, "set", nil, "override one of limits, as `path=value`; may be given several times")
@@ -108,8 +112,18 @@ func (a *app) resume(ctx context.Context, o resumeOptions) error {
 		return a.showDropped(dropped)
 	}
 	invocation, err := results.ReadInvocation(o.results, id)
+	if errors.Is(err, results.ErrNotFound) {
+		if s, ended := results.ReadSummary(o.results, id); ended == nil && s.Stopped == "" && !s.Rebuilt {
+			return usage("execution %s is finished, and there is nothing to go on with: culprit report%s --execution %s shows it", id, resultsFlag(o.results), id)
+		}
+	}
 	if err != nil {
 		return refused(err)
+	}
+	if o.path != "" {
+		invocation.Path = o.path
+	} else if _, err := os.Stat(invocation.Path); errors.Is(err, fs.ErrNotExist) {
+		return usage("execution %s was begun with the experiment %s, which is not there: name where it is now with --experiment; it must be the same", id, quote(invocation.Path))
 	}
 	return a.execute(ctx, runOptions{results: o.results, all: o.all, loading: loading{
 		path: invocation.Path, profile: invocation.Profile, set: slices.Concat(invocation.Set, o.set), outside: invocation.Outside, repeats: invocation.Repeats, noRepairs: invocation.NoRepairs,
@@ -198,11 +212,15 @@ func (o *runOptions) resumeLine(id results.ExecutionID) string {
 	if ids, err := results.Resumable(o.results); err != nil || !slices.Contains(ids, id) {
 		return ""
 	}
-	line := "culprit resume " + id.String()
-	if o.results != defaultResults {
-		line += " --results " + quote(o.results)
+	return "culprit resume " + id.String() + resultsFlag(o.results)
+}
+
+// resultsFlag names a results folder in a command line, "" for the default.
+func resultsFlag(folder string) string {
+	if folder == defaultResults {
+		return ""
 	}
-	return line
+	return " --results " + quote(folder)
 }
 
 // refused makes what keeps a run from going on a mistake of the command line, where nothing was run.

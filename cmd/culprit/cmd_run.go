@@ -212,10 +212,7 @@ func (a *app) warnUnfinished(folder string) {
 		}
 		count[end]++
 	}
-	of := ""
-	if folder != defaultResults {
-		of = " --results " + quote(folder)
-	}
+	of := resultsFlag(folder)
 	var runs []string
 	for _, end := range slices.Sorted(maps.Keys(count)) {
 		runs = append(runs, end)
