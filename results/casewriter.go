@@ -49,6 +49,7 @@ type CaseWriter struct {
 	mu      sync.Mutex
 	durable bool             // some call cannot be repeated for nothing
 	past    map[string]*Past // by call key: what earlier work has left
+	doubts  doubts
 	ended   bool
 	sealed  bool
 
@@ -135,13 +136,16 @@ func (w *CaseWriter) Intent(i Intent) error {
 
 // record appends to the journal. A durable record is saved before it returns, with the blobs that it names.
 func (w *CaseWriter) record(r Record, durable bool) error {
-	err := w.journal.append(r)
-	if err != nil || !durable {
+	if err := w.journal.append(r); err != nil {
 		return err
 	}
 	w.mu.Lock()
-	w.durable = true
+	w.doubts.take(&r)
+	w.durable = w.durable || durable
 	w.mu.Unlock()
+	if !durable {
+		return nil
+	}
 	return w.exec.save(w.disk, journalFile, path.Join(workFolder, string(w.exec.id)), workFolder, ".")
 }
 

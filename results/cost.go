@@ -60,10 +60,15 @@ func (t *Totals) unknown(why string) {
 // settle makes the cost of what is known of it.
 func (t *Totals) settle() {
 	t.CostMicro = nil
-	if len(t.CostUnknown) == 0 && t.CostUntold == 0 {
+	if len(t.CostUnknown) == 0 && t.CostUntold+t.InDoubt == 0 {
 		cost := t.CostLeast
 		t.CostMicro = &cost
 	}
+}
+
+func (t *Totals) doubt(n int) {
+	t.InDoubt = n
+	t.settle()
 }
 
 // add adds the totals of a part.
@@ -73,6 +78,7 @@ func (t *Totals) add(c Totals) {
 	t.Generation += c.Generation
 	t.Judgements += c.Judgements
 	t.Paid += c.Paid
+	t.InDoubt += c.InDoubt
 	t.TokensIn = addCount(t.TokensIn, c.TokensIn)
 	t.TokensOut = addCount(t.TokensOut, c.TokensOut)
 	t.CostLeast = int64(matrix.Micro(t.CostLeast).Plus(matrix.Micro(c.CostLeast)))
@@ -93,10 +99,10 @@ func (t *Totals) CostSays(currency string) string {
 		return "cost " + matrix.Money{Micro: matrix.Micro(*t.CostMicro), Currency: currency}.String()
 	case len(t.CostUnknown) > 0:
 		return "cost unknown: " + strings.Join(t.CostUnknown, ", ")
-	case t.CostUntold == 1:
+	case t.CostUntold+t.InDoubt == 1:
 		return "cost at least " + least + ": 1 call may have to be paid for and told no tokens"
 	}
-	return fmt.Sprintf("cost at least %s: %d calls may have to be paid for and told no tokens", least, t.CostUntold)
+	return fmt.Sprintf("cost at least %s: %d calls may have to be paid for and told no tokens", least, t.CostUntold+t.InDoubt)
 }
 
 func addCount(a, b *int64) *int64 {

@@ -102,7 +102,7 @@ type CellDiff struct {
 	Right   Counted       `json:"right"`
 	Differs matrix.Answer `json:"differs"` // by more than chance
 	// By says how that was decided: "exact" of a deterministic generator, "intervals" that do not overlap where trials were counted
-	// until they decided, else "fisher", whose two-sided p is P.
+	// until they decided, or where one side alone is exact, whose rate is an interval of no width, else "fisher", whose two-sided p is P.
 	By string `json:"by,omitempty"`
 	P  string `json:"p,omitempty"`
 	// Shared is how many of the answers of both sides, as texts, stand on both; of the Left and the Right there are so many.
@@ -516,8 +516,8 @@ func differs(l, r *verdict.CellResult) (_ matrix.Answer, by, p string) {
 	switch {
 	case l.Exact && r.Exact:
 		return yes(l.Pass != r.Pass), "exact", ""
-	case l.Sequence95 != nil || r.Sequence95 != nil:
-		return yes(apart(l.Interval(), r.Interval())), "intervals", ""
+	case l.Exact || r.Exact || l.Sequence95 != nil || r.Sequence95 != nil:
+		return yes(apart(interval(l), interval(r))), "intervals", ""
 	}
 	f := measure.Fisher(measure.Count{K: l.Pass, N: l.Scored}, measure.Count{K: r.Pass, N: r.Scored})
 	p = strconv.FormatFloat(f, 'f', 4, 64)
@@ -525,6 +525,17 @@ func differs(l, r *verdict.CellResult) (_ matrix.Answer, by, p string) {
 		p = "<0.0001"
 	}
 	return yes(f <= noise), "fisher", p
+}
+
+// interval is that of the pass rate of a scored cell. An exact cell has passed in all of its trials or in none.
+func interval(c *verdict.CellResult) []string {
+	if !c.Exact {
+		return c.Interval()
+	}
+	if c.Pass == 0 {
+		return []string{"0", "0"}
+	}
+	return []string{"1", "1"}
 }
 
 // apart reports whether two intervals have no point in common.

@@ -69,6 +69,18 @@ func TestCompare(t *testing.T) {
 			l.Evaluation.Cells[0].Exact, r.Evaluation.Cells[0].Exact = true, true
 			passes(r)
 		}, Comparing{}, DiffChanged, nil, func(d *CaseDiff) bool { return d.Cells[0].By == "exact" }},
+		"deterministic, and then never": {func(l, r *Bundle) {
+			wilson(&l.Evaluation.Cells[0], 1, 1)
+			wilson(&r.Evaluation.Cells[0], 0, 10, "0", "0.2775")
+			l.Evaluation.Cells[0].Exact = true
+			passes(r)
+		}, Comparing{}, DiffChanged, nil, func(d *CaseDiff) bool { return d.Cells[0].By == "intervals" && d.Cells[0].P == "" }},
+		"deterministic, and then as ever": {func(l, r *Bundle) {
+			wilson(&l.Evaluation.Cells[0], 1, 1)
+			wilson(&r.Evaluation.Cells[0], 9, 9, "0.7009", "1")
+			l.Evaluation.Cells[0].Exact = true
+			passes(r)
+		}, Comparing{}, DiffWithinNoise, nil, func(d *CaseDiff) bool { return d.Cells[0].Differs == matrix.No }},
 		"a model, and the ranking with it": {func(_, r *Bundle) {
 			r.Pins.Embedder = &EmbedderPin{Adapter: "openai", Model: "large"}
 			hits := r.Observations.Retrievals[0].Candidates

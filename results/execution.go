@@ -52,6 +52,8 @@ type Execution struct {
 	left  map[string][]string // folders of other executions, by the name of the case; nil: not looked for yet
 	says  []string            // what is to be known of what was found
 	from  map[ExecutionID]*Taken
+	// doubts are the calls in doubt of each case without a bundle, by the name of the case.
+	doubts map[string]int
 
 	secret func([]byte) bool // nil: nothing is known of secrets
 
@@ -209,6 +211,7 @@ func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *
 			return nil, errors.Join(err, w.Abort())
 		}
 	}
+	e.doubt(w.name, w.InDoubt())
 	return w, nil
 }
 

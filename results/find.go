@@ -240,7 +240,13 @@ func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
 			s.ReenactedOf, s.Setup.Local = b.Environment.ReenactedOf, b.Pins.Generator.Local
 			s.Setup.JudgeLocal = b.Pins.Judge != nil && b.Pins.Judge.Local
 		}
-		s.Cases = append(s.Cases, Summarise(b.Evaluation, &b.Experiment, &b.Observations, path))
+		j, err := ReadJournal(path)
+		if err != nil {
+			return nil, err
+		}
+		c := Summarise(b.Evaluation, &b.Experiment, &b.Observations, path)
+		c.Doubt(j.InDoubt())
+		s.Cases = append(s.Cases, c)
 	}
 	s.Bundles, s.Rebuilt = filepath.Join(out, string(id)), true
 	s.Total()

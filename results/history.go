@@ -67,10 +67,12 @@ type Executed struct {
 	Planned    int                     `json:"planned"`              // cases
 	Resumed    int                     `json:"resumed,omitempty"`    // how often it was gone on with
 	Ended      string                  `json:"ended,omitempty"`      // when; "" where it did not end
-	Exit       int                     `json:"exit"`
+	Exit       *int                    `json:"exit,omitempty"`       // nil: not known, it did not end
 	Stopped    string                  `json:"stopped,omitempty"`
-	Calls      int                     `json:"calls"`
-	Outcomes   map[verdict.Outcome]int `json:"outcomes"` // of its bundles
+	Calls      *int                    `json:"calls,omitempty"`    // that were made; nil: not known
+	InDoubt    int                     `json:"in_doubt,omitempty"` // calls besides, that may be billed
+	Outcomes   map[verdict.Outcome]int `json:"outcomes"`           // of its bundles
+	Dropped    string                  `json:"dropped,omitempty"`  // when what it left of unfinished cases was removed; "" where it was not
 	Unledgered bool                    `json:"unledgered,omitempty"`
 	// ReenactedOf is the digest of the manifest of the bundle that answered every call; "": they were made.
 	ReenactedOf string `json:"reenacted_of,omitempty"`
@@ -104,9 +106,11 @@ func (l *Ledger) Executed(there []ExecutionID) []Executed {
 		case LedgerBegin:
 			e.ReenactedOf = r.ReenactedOf
 			e.Name, e.Experiment, e.Pins, e.Planned = r.Name, r.Experiment, r.PinsDigest, max(e.Planned, r.Cases)
-			e.Ended, e.Stopped, e.Exit = "", "", 0
+			e.Ended, e.Stopped, e.Exit, e.Calls, e.InDoubt = "", "", nil, nil, 0
+		case LedgerDrop:
+			e.Dropped = r.At
 		case LedgerEnd:
-			e.Ended, e.Exit, e.Stopped, e.Calls = r.At, r.Exit, r.Stopped, r.Calls
+			e.Ended, e.Exit, e.Stopped, e.Calls, e.InDoubt = r.At, &r.Exit, r.Stopped, &r.Calls, r.InDoubt
 		}
 	}
 	for _, id := range there {

@@ -24,6 +24,7 @@ const (
 	LedgerBegin  = "begin"  // an execution begins, before its first call
 	LedgerResume = "resume" // another process goes on with it
 	LedgerEnd    = "end"    // it ended. One that was killed has none
+	LedgerDrop   = "drop"   // what it left of unfinished cases is about to be removed
 )
 
 // LedgerRecord is one record of a ledger. Which fields are set depends on Type.
@@ -43,11 +44,16 @@ type LedgerRecord struct {
 	// ReenactedOf is the digest of the manifest of the bundle that answers every call; "": they are made.
 	ReenactedOf string `json:"reenacted_of,omitempty"`
 
-	// end
+	// drop
+	Answers int `json:"answers,omitempty"` // of the calls that are dropped, those whose answers were kept
+	Unread  int `json:"unread,omitempty"`  // of the cases that are dropped, those whose journal could not be read: their calls are not known
+
+	// end; of drop, the calls that the unfinished cases announced
 	Exit    int    `json:"exit,omitempty"`
-	Stopped string `json:"stopped,omitempty"` // why it ended before its last case
-	Calls   int    `json:"calls,omitempty"`   // that were made, with every retry
-	Bundles int    `json:"bundles,omitempty"` // that stand in its folder
+	Stopped string `json:"stopped,omitempty"`  // why it ended before its last case
+	Calls   int    `json:"calls,omitempty"`    // that were made, with every retry
+	InDoubt int    `json:"in_doubt,omitempty"` // calls besides, of which nothing tells what came back: they may be billed
+	Bundles int    `json:"bundles,omitempty"`  // that stand in its folder
 	// BundlesSum is the digest of "<sha256 of manifest.json>  <name>", a line for each bundle in the order of the names.
 	BundlesSum string `json:"bundles_sum,omitempty"`
 }
@@ -96,8 +102,15 @@ func readLedger(out string) (_ *Ledger, err error) {
 }
 
 // Begin writes into the ledger that the execution begins, or that it is gone on with, and does not return before that is durable: no
-// call is made of an execution that the ledger does not know. Digests are those of the cases, in their order.
+// call is made of an execution that the ledger does not know. Digests are those of the cases, in their order. The whole ledger is checked
+// before: the error is [ErrLedger] where it is damaged, and nothing is appended to it.
 func (e *Execution) Begin(x *matrix.Experiment, ids, digests []string, resumed bool) error {
+	if _, err := ReadLedger(e.out); err != nil {
+		if errors.Is(err, ErrLedger) {
+			err = fmt.Errorf("%w: move it away to begin a new one, and keep it", err)
+		}
+		return err
+	}
 	tool := BuildTool()
 	r := LedgerRecord{Type: LedgerBegin, Schema: ledgerSchema, Name: x.Name, Cases: len(ids), Tool: &tool, ReenactedOf: e.reenacts}
 	if resumed {
@@ -131,11 +144,11 @@ func (e *Execution) end(s *Summary) error {
 	if err != nil {
 		return err
 	}
-	calls := s.Totals.Calls
+	calls, inDoubt := s.Totals.Calls, s.Totals.InDoubt
 	if e.reenacts != "" {
-		calls = 0 // they are those of the bundle
+		calls, inDoubt = 0, 0 // they are those of the bundle
 	}
-	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: calls, Bundles: len(bundles), BundlesSum: sum})
+	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: calls, InDoubt: inDoubt, Bundles: len(bundles), BundlesSum: sum})
 }
 
 func bundlesSum(bundles []string) (string, error) {
@@ -253,7 +266,9 @@ func (l *Ledger) Check(out string, reads func(ExecutionID) bool) (problems []str
 	}
 	last := map[ExecutionID]LedgerRecord{}
 	for _, r := range l.Records {
-		last[r.Execution] = r
+		if r.Type != LedgerDrop { // bundles stay
+			last[r.Execution] = r
+		}
 	}
 	if l.Torn > 0 {
 		problems = append(problems, fmt.Sprintf("the last line of the ledger was not finished (%d bytes)", l.Torn))

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -190,5 +191,56 @@ func TestLedgerOfManyAtOnce(t *testing.T) {
 	l, err := ReadLedger(out)
 	if err != nil || len(l.Records) != 2*executions {
 		t.Fatalf("%d records, %v", len(l.Records), err)
+	}
+}
+
+// Of an execution that did not end, how it ended and how many calls it made is not known, also where it had ended before.
+func TestExecutedIsUnknownUntilItEnds(t *testing.T) {
+	t.Parallel()
+	const id = "20261129T200000Z-k3f9qa"
+	begin, end := LedgerRecord{Type: LedgerBegin, Execution: id, Cases: 2}, LedgerRecord{Type: LedgerEnd, At: "x", Execution: id, Stopped: StoppedLimit, Calls: 7, InDoubt: 1}
+	for _, tt := range []struct {
+		name    string
+		records []LedgerRecord
+		want    string
+	}{
+		{"killed", []LedgerRecord{begin}, `{"execution":"` + id + `","planned":2,"outcomes":{}}`},
+		{"ended", []LedgerRecord{begin, end}, `{"execution":"` + id + `","planned":2,"ended":"x","exit":0,"stopped":"limits.budget","calls":7,"in_doubt":1,"outcomes":{}}`},
+		{"gone on with", []LedgerRecord{begin, end, {Type: LedgerResume, Execution: id, Cases: 2}}, `{"execution":"` + id + `","planned":2,"resumed":1,"outcomes":{}}`},
+	} {
+		l := Ledger{Records: tt.records}
+		if got, err := json.Marshal(l.Executed(nil)[0]); err != nil || string(got) != tt.want {
+			t.Errorf("%s: got %s, %v", tt.name, got, err)
+		}
+	}
+}
+
+// Nobody goes on behind a damage, wherever it is: what comes later would seem to vouch for it.
+func TestBeginRefusesADamagedLedger(t *testing.T) {
+	t.Parallel()
+	for name, resumed := range map[string]bool{"run": false, "resume": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := t.TempDir()
+			e := ledgered(t, out)
+			ledgered(t, out)
+			path := filepath.Join(out, ledgerFile)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data = bytes.Replace(data, []byte(`"t":"begin"`), []byte(`"t":"bogus"`), 1) // in the first line
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b := testBundle(t, "any", 1)
+			err = e.Begin(&b.Experiment, nil, nil, resumed)
+			if !errors.Is(err, ErrLedger) || !strings.Contains(err.Error(), "line 1: ") || !strings.Contains(err.Error(), "move it away to begin a new one") {
+				t.Errorf("got %v", err)
+			}
+			if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, data) {
+				t.Errorf("it was changed: %v", err)
+			}
+		})
 	}
 }

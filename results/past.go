@@ -55,11 +55,15 @@ type Work struct {
 	Spent      Spent            // of limits.budget, by this execution
 	Torn       int              // bytes of a last record and a last blob that a killed process did not finish
 
+	doubts  doubts // that were settled
 	tail    []byte // of the pack, where a record names what may be in it
 	journal *Journal
 	blobs   map[string]extent // that are to stand in the bundle
 	lengths [2]int64          // of what is whole in the journal and the pack
 }
+
+// Doubts counts the calls in doubt, those among them of which it was already said what is done about them.
+func (w *Work) Doubts() int { return w.doubts.count() + len(w.InDoubt()) }
 
 // InDoubt lists the calls of which nobody knows whether they were made, in the order in which they were announced.
 func (w *Work) InDoubt() []*Past {
@@ -150,6 +154,7 @@ func readWork(root *os.Root, dir string) (*Work, error) {
 // take reads one record.
 func (w *Work) take(r *Record, blob func(string) []byte) {
 	p := w.Calls[r.CallKey]
+	w.doubts.take(r)
 	switch {
 	case r.Type == RecordOpen:
 		w.Execution, w.Case, w.CaseDigest, w.PinsDigest = r.Execution, r.Case, r.CaseDigest, r.PinsDigest
@@ -187,7 +192,7 @@ func (w *Work) take(r *Record, blob func(string) []byte) {
 		default:
 			p.Unpaid++
 		}
-	case r.Type == RecordInDoubt:
+	case r.Type == RecordInDoubt && r.From == "":
 		p.settle(r.Text)
 	}
 }
@@ -289,6 +294,10 @@ func (w *CaseWriter) takeOthers(pinsDigest string) error {
 				switch {
 				case p.Doubt && (mine == nil || mine.Observed == nil):
 					w.exec.took(left.Execution, 0, 1)
+					if err := w.doubtOf(left.Execution, p); err != nil {
+						return errors.Join(err, unlockFolder(lock))
+					}
+					used = true // so that no further execution counts it
 				case p.Observed != nil && !p.Skipped && (mine == nil || mine.Observed == nil && !mine.Skipped && mine.Tries == 0):
 					w.past[key], used = p, true
 				}
@@ -301,6 +310,17 @@ func (w *CaseWriter) takeOthers(pinsDigest string) error {
 		}
 	}
 	return nil
+}
+
+// doubtOf records once that a call of another execution is in doubt, and is made again here.
+func (w *CaseWriter) doubtOf(from ExecutionID, p *Past) error {
+	w.mu.Lock()
+	known := w.doubts.others[doubted{from, p.Key}]
+	w.mu.Unlock()
+	if known {
+		return nil
+	}
+	return w.record(Record{Type: RecordInDoubt, At: w.stamp(), CallKey: p.Key, Attempt: p.Tries, From: from, Text: InDoubtRetry}, false)
 }
 
 type takenFolder struct {
@@ -402,7 +422,7 @@ func (w *CaseWriter) takeOver(pinsDigest, inDoubt string) error {
 		return err
 	}
 	w.journal.guard, w.blobs.guard = w.exec.guard, w.exec.guard
-	w.past, w.durable = left.Calls, len(left.Calls) > 0
+	w.past, w.durable, w.doubts = left.Calls, len(left.Calls) > 0, left.doubts
 	for _, p := range w.past {
 		p.mine = true
 	}

@@ -64,7 +64,7 @@ type Record struct {
 	Durable      bool              `json:"durable,omitempty"`  // of intent: it leaves the machine or costs money
 	Spent        Spent             `json:"spent,omitzero"`     // of intent, the most that it may take
 	Observed     string            `json:"observed,omitempty"` // what was made of the answer, as the work folder holds it; no file of a bundle
-	From         ExecutionID       `json:"from,omitempty"`     // the execution that made the call, where it was another one
+	From         ExecutionID       `json:"from,omitempty"`     // the execution that made the call, where it was another one; of in_doubt too
 
 	// note; of close, the status of the bundle; of in_doubt, what is done about it
 	Text string `json:"text,omitempty"`

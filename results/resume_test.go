@@ -104,7 +104,7 @@ func TestResumeReadsWhatIsLeft(t *testing.T) {
 		t.Errorf("spent %+v: what is in doubt counts as much as it may have taken", w.Spent)
 	}
 	// Another process finds it locked, and says by whom.
-	for name, err := range map[string]error{"resume": func() error { _, _, _, err := Resume(out, id); return err }(), "drop": Drop(out, id)} {
+	for name, err := range map[string]error{"resume": func() error { _, _, _, err := Resume(out, id); return err }(), "drop": func() error { _, err := Drop(out, id); return err }()} {
 		if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("pid %d, host ", os.Getpid())) {
 			t.Errorf("%s: got %v", name, err)
 		}
@@ -122,7 +122,7 @@ func TestResumeReadsWhatIsLeft(t *testing.T) {
 		t.Error(err)
 	}
 	goOnWith(t, out, id, 4, InDoubtSkip)
-	if err := Drop(out, id); !errors.Is(err, ErrNotFound) {
+	if _, err := Drop(out, id); !errors.Is(err, ErrNotFound) {
 		t.Errorf("nothing is left to be dropped: %v", err)
 	}
 }
@@ -357,7 +357,7 @@ func TestFinishedCallsOfOthers(t *testing.T) {
 			}
 			copied := 0
 			for _, r := range j.Records {
-				if r.From == id {
+				if r.From == id && r.Type != RecordInDoubt {
 					copied++
 				}
 			}
@@ -365,8 +365,8 @@ func TestFinishedCallsOfOthers(t *testing.T) {
 			if reused != tt.calls || copied != 2*tt.calls || !strings.Contains(says, tt.says) || tt.says == "" && says != "" {
 				t.Errorf("%d calls were used, %d records copied, and it says %q", reused, copied, says)
 			}
-			if spent, err := SpentOf(path); err != nil || spent != (Spent{}) {
-				t.Errorf("it has spent %+v, %v", spent, err)
+			if spent := SpentOf(j); spent != (Spent{}) {
+				t.Errorf("it has spent %+v", spent)
 			}
 			unfinished, err := Unfinished(out)
 			if done := len(unfinished) == 0; err != nil || done != (tt.calls > 0) {
@@ -402,4 +402,50 @@ func BenchmarkJournal(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/500, "%of50ms")
+}
+
+// What is dropped stands in the ledger: answers that were paid for are lost.
+func TestDropIsLedgered(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		damage bool
+		want   Dropped
+	}{
+		"whole":   {false, Dropped{Cases: 1, Calls: 4, Answers: 3, InDoubt: 1}},
+		"damaged": {true, Dropped{Cases: 1, Unread: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, id, folder := left(t, 4)
+			if tt.damage {
+				data := read(t, folder, journalFile)
+				data[20] ^= 1
+				if err := os.WriteFile(filepath.Join(folder, journalFile), data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d, err := Drop(out, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.want.Schema, tt.want.Execution = DroppedSchema, id
+			if *d != tt.want {
+				t.Errorf("got %+v, want %+v", *d, tt.want)
+			}
+			if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("it is still there: %v", err)
+			}
+			l, err := ReadLedger(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := l.Records[len(l.Records)-1]
+			if got := (Dropped{DroppedSchema, r.Execution, r.Cases, r.Calls, r.Answers, r.InDoubt, r.Unread}); r.Type != LedgerDrop || got != tt.want {
+				t.Errorf("the ledger says %+v", r)
+			}
+			if e := l.Executed(nil); len(e) != 1 || e[0].Dropped != r.At {
+				t.Errorf("executed %+v", e)
+			}
+		})
+	}
 }

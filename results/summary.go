@@ -109,9 +109,10 @@ type AnswerTotals struct {
 
 // Totals count calls and tokens. A token count is null where no call reported it, and the cost where it is not known.
 type Totals struct {
-	Calls      int    `json:"calls"`  // searches, embeddings, reranks, generations and judgements, with every retry of them; reading the store is none
-	Reused     int    `json:"reused"` // answers of an identical call, which were not asked for again
-	Paid       int    `json:"paid"`   // calls of models outside of this process, but for those that never arrived or were refused
+	Calls      int    `json:"calls"`              // searches, embeddings, reranks, generations and judgements, with every retry of them; reading the store is none
+	Reused     int    `json:"reused"`             // answers of an identical call, which were not asked for again
+	Paid       int    `json:"paid"`               // calls of models outside of this process, but for those that never arrived or were refused
+	InDoubt    int    `json:"in_doubt,omitempty"` // calls besides, announced and of which nothing tells what came back: they may be billed
 	TokensIn   *int64 `json:"tokens_in"`
 	TokensOut  *int64 `json:"tokens_out"`
 	CostMicro  *int64 `json:"cost_micro"` // in millionths of the currency's unit
@@ -229,8 +230,8 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 	return s
 }
 
-// Share sets what was asked for all cases together, and for cases that were not finished.
-func (s *Summary) Share(e *matrix.Experiment, shared, unfinished []matrix.Asked) {
+// Share sets what was asked for all cases together, and for cases that were not finished, of which so many calls are in doubt.
+func (s *Summary) Share(e *matrix.Experiment, shared, unfinished []matrix.Asked, doubts int) {
 	of := func(asked []matrix.Asked) *Totals {
 		if len(asked) == 0 {
 			return nil
@@ -239,7 +240,16 @@ func (s *Summary) Share(e *matrix.Experiment, shared, unfinished []matrix.Asked)
 		return &t
 	}
 	s.Shared, s.Unfinished = of(shared), of(unfinished)
+	if doubts > 0 {
+		if s.Unfinished == nil {
+			s.Unfinished = &Totals{}
+		}
+		s.Unfinished.doubt(doubts)
+	}
 }
+
+// Doubt sets how many calls of the case are in doubt, which its observations do not tell.
+func (c *CaseSummary) Doubt(n int) { c.Totals.doubt(n) }
 
 // Summarise makes the summary of one case of its verdict and the recorded trials. Bundle is the path of its bundle.
 func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observations, bundle string) CaseSummary {

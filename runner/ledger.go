@@ -24,6 +24,8 @@ type ledger struct {
 	budget     *adapters.Budget // nil: no limit
 	count      counter          // of tokens; nil: no limit needs them
 
+	doubts int // calls of earlier work that are in doubt, and count towards the budget with the most that they may have taken
+
 	offs offs // filled while the backends are opened
 
 	mu     sync.Mutex
@@ -226,12 +228,24 @@ func (g *ledger) overBudget(err error) error {
 	budget := g.experiment.Limits.Budget
 	switch over.Limit {
 	case "calls":
-		return fmt.Errorf("limits.budget.calls is %d, and %d were made: %w", over.Most, over.Spent, ErrBudget)
+		doubts := ""
+		if g.doubts > 0 {
+			doubts = fmt.Sprintf(", %d of them in doubt", g.doubts)
+		}
+		return fmt.Errorf("limits.budget.calls is %d, and %d were made%s: %w", over.Most, over.Spent, doubts, ErrBudget)
 	case "tokens":
-		return fmt.Errorf("limits.budget.tokens is %d: %d are spent, and the next call may take %d: %w", over.Most, over.Spent, over.Asked, ErrBudget)
+		return fmt.Errorf("limits.budget.tokens is %d: %d are spent%s, and the next call may take %d: %w", over.Most, over.Spent, g.doubtful(), over.Asked, ErrBudget)
 	}
 	amount := func(n int64) matrix.Money {
 		return matrix.Money{Micro: matrix.Micro(n), Currency: budget.Cost.Currency}
 	}
-	return fmt.Errorf("limits.budget.cost is %s: %s are spent, and the next call may cost %s: %w", budget.Cost, amount(over.Spent), amount(over.Asked), ErrBudget)
+	return fmt.Errorf("limits.budget.cost is %s: %s are spent%s, and the next call may cost %s: %w", budget.Cost, amount(over.Spent), g.doubtful(), amount(over.Asked), ErrBudget)
+}
+
+// doubtful says of what is spent how many calls in doubt it counts.
+func (g *ledger) doubtful() string {
+	if g.doubts == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" with the most that %d in doubt may have taken", g.doubts)
 }

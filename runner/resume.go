@@ -162,17 +162,19 @@ func (s *session) known(e *results.Execution, cases []experiments.LoadedCase, in
 		if err != nil {
 			return nil, err
 		}
-		spent, err := results.SpentOf(path)
+		journal, err := results.ReadJournal(path)
 		if err != nil {
 			return nil, err
 		}
-		s.ledger.spentBefore(spent)
+		s.ledger.spentBefore(results.SpentOf(journal))
+		s.ledger.doubts += journal.InDoubt()
 		if i == 0 && s.deterministic {
 			s.observed, s.deterministic = b.Pins.Generator.DeterministicObserved, b.Plan.Deterministic
 		}
 		s.reuse.ids.add(b.Case.ID, &b.Observations)
 		s.reuse.models.add(s.experiment, &b.Observations)
 		summary := results.Summarise(b.Evaluation, s.experiment, &b.Observations, path)
+		summary.Doubt(journal.InDoubt())
 		into[i] = &summary
 	}
 	return left, nil

@@ -95,6 +95,9 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	defer func() { err = errors.Join(err, s.Close()) }()
 	s.running, s.resuming = ctx, o.Resume
 	s.ledger.spentBefore(spent)
+	if execution != nil {
+		s.ledger.doubts = execution.Doubts()
+	}
 	pins, _, err := s.begunPins()
 	if err != nil {
 		return nil, err
@@ -145,7 +148,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	}
 	summary.Taken = execution.Taken()
 	summary.Warnings = slices.Concat(execution.Says(), s.ledger.offs.warnings(s.experiment), s.reuse.models.warnings(), s.notes.list, s.reuse.ids.warnings())
-	summary.Share(s.experiment, s.ledger.shared, s.ledger.unfinished())
+	summary.Share(s.experiment, s.ledger.shared, s.ledger.unfinished(), execution.Doubts())
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
 	if runErr != nil && o.ExitCode != nil {
@@ -467,6 +470,7 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 	s.reuse.models.add(s.experiment, o.observations)
 	s.ledger.finished(c.ID)
 	summary := results.Summarise(evaluation, s.experiment, o.observations, path)
+	summary.Doubt(o.writer.InDoubt())
 	return &summary, nil
 }
 

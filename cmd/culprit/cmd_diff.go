@@ -69,6 +69,9 @@ comparable; 2 usage. They say nothing of whether the cases pass.`,
 }
 
 func (a *app) diff(ctx context.Context, args []string, o diffOptions) error {
+	if a.json && o.markdown {
+		return usage("--json and --markdown exclude each other")
+	}
 	if len(args) == 0 {
 		ids, err := results.Executions(o.results)
 		if err != nil {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,6 +20,7 @@ import (
 type resumeOptions struct {
 	execution string
 	results   string
+	path      string // of the experiment; "": where it was
 	inDoubt   string
 	set       []string
 	retry     bool
@@ -61,6 +65,7 @@ kept as it is, unless --retry-failed is given. What was spent before counts towa
 	}
 	f := c.Flags()
 	f.StringVar(&o.results, "results", defaultResults, "`folder` of the results")
+	f.StringVar(&o.path, "experiment", "", "`path` of the experiment, where it is no longer the one that the run was begun with")
 	f.StringVar(&o.inDoubt, "in-doubt", "", "what to do about calls that may have been made: `retry|skip`")
 	f.BoolVar(&o.retry, "retry-failed", false, "make calls that failed for good again")
 	f.StringArrayVar(&o.set, "set", nil, "override one of limits, as `path=value`; may be given several times")
@@ -68,8 +73,7 @@ kept as it is, unless --retry-failed is given. What was spent before counts towa
 	f.BoolVar(&o.drop, "drop", false, "remove what is left of the unfinished cases instead; bundles stay")
 	f.BoolVar(&o.list, "list", false, "list what was not finished instead")
 	f.BoolVar(&o.all, "all", false, allUsage)
-	f.BoolVar(&a.json, "json", false, "print one JSON object (culprit.execution/v1) instead of the table")
-	c.MarkFlagsMutuallyExclusive("seal", "drop", "list")
+	f.BoolVar(&a.json, "json", false, "print one JSON object (culprit.execution/v1; with --list "+unfinishedSchema+", with --drop "+results.DroppedSchema+")")
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		ids, _ := results.Resumable(o.results) // a completion that fails offers nothing
 		var names []string
@@ -85,6 +89,9 @@ func (a *app) resume(ctx context.Context, o resumeOptions) error {
 	if o.inDoubt != "" && o.inDoubt != results.InDoubtRetry && o.inDoubt != results.InDoubtSkip {
 		return usage("--in-doubt is retry or skip, not %q", o.inDoubt)
 	}
+	if o.seal && o.drop || o.seal && o.list || o.drop && o.list {
+		return usage("--seal, --drop and --list exclude each other")
+	}
 	for _, set := range o.set {
 		if !strings.HasPrefix(set, "limits.") {
 			return usage("--set %s: a run that goes on can change its limits alone: begin another with culprit run", set)
@@ -98,15 +105,25 @@ func (a *app) resume(ctx context.Context, o resumeOptions) error {
 		return err
 	}
 	if o.drop {
-		if err := results.Drop(o.results, id); err != nil {
+		dropped, err := results.Drop(o.results, id)
+		if err != nil {
 			return refused(err)
 		}
-		linef(a.out, "%s is not gone on with any more; its bundles, if it has any, are kept", id)
-		return nil
+		return a.showDropped(dropped)
 	}
 	invocation, err := results.ReadInvocation(o.results, id)
+	if errors.Is(err, results.ErrNotFound) {
+		if s, ended := results.ReadSummary(o.results, id); ended == nil && s.Stopped == "" && !s.Rebuilt {
+			return usage("execution %s is finished, and there is nothing to go on with: culprit report%s --execution %s shows it", id, resultsFlag(o.results), id)
+		}
+	}
 	if err != nil {
 		return refused(err)
+	}
+	if o.path != "" {
+		invocation.Path = o.path
+	} else if _, err := os.Stat(invocation.Path); errors.Is(err, fs.ErrNotExist) {
+		return usage("execution %s was begun with the experiment %s, which is not there: name where it is now with --experiment; it must be the same", id, quote(invocation.Path))
 	}
 	return a.execute(ctx, runOptions{results: o.results, all: o.all, loading: loading{
 		path: invocation.Path, profile: invocation.Profile, set: slices.Concat(invocation.Set, o.set), outside: invocation.Outside, repeats: invocation.Repeats, noRepairs: invocation.NoRepairs,
@@ -132,12 +149,41 @@ func (o *resumeOptions) id() (results.ExecutionID, error) {
 	return ids[0], nil
 }
 
+func (a *app) showDropped(d *results.Dropped) error {
+	if a.json {
+		return a.writeJSON(d)
+	}
+	linef(a.out, "%s is not gone on with any more; its bundles, if it has any, are kept", d.Execution)
+	linef(a.out, "dropped: %s without a bundle, which had announced %s; %s lost, and of %s it is not known whether they were made",
+		counted(d.Cases, "case", "cases"), counted(d.Calls, "call", "calls"), counted(d.Answers, "answer is", "answers are"), strconv.Itoa(d.InDoubt))
+	if d.Unread > 0 {
+		linef(a.out, "of %s the journal is damaged: what calls they made is not known", counted(d.Unread, "case", "cases"))
+	}
+	return nil
+}
+
+const unfinishedSchema = "culprit.unfinished/v1"
+
+// unfinished lists the executions of a results folder that can be gone on with, newest first.
+type unfinished struct {
+	Schema     string          `json:"schema"`
+	Executions []unfinishedRun `json:"executions"`
+}
+
+type unfinishedRun struct {
+	Execution  results.ExecutionID `json:"execution"`
+	Experiment string              `json:"experiment"` // its path
+	Cases      int                 `json:"cases"`      // that were to be run
+	Finished   int                 `json:"finished"`   // of these, those with a bundle
+}
+
 func (a *app) listUnfinished(o resumeOptions) error {
 	ids, err := results.Resumable(o.results)
 	if err != nil {
 		return err
 	}
-	if len(ids) == 0 {
+	list := unfinished{Schema: unfinishedSchema, Executions: []unfinishedRun{}}
+	if len(ids) == 0 && !a.json {
 		linef(a.out, "nothing in %s was left unfinished", quote(o.results))
 	}
 	for _, id := range ids {
@@ -150,7 +196,13 @@ func (a *app) listUnfinished(o resumeOptions) error {
 		if err != nil && !errors.Is(err, results.ErrNotFound) {
 			return err
 		}
-		linef(a.out, "%s  %d of %s finished  %s", id, len(done), counted(len(i.Cases), "case", "cases"), quote(i.Path))
+		list.Executions = append(list.Executions, unfinishedRun{id, i.Path, len(i.Cases), len(done)})
+		if !a.json {
+			linef(a.out, "%s  %d of %s finished  %s", id, len(done), counted(len(i.Cases), "case", "cases"), quote(i.Path))
+		}
+	}
+	if a.json {
+		return a.writeJSON(list)
 	}
 	return nil
 }
@@ -160,11 +212,15 @@ func (o *runOptions) resumeLine(id results.ExecutionID) string {
 	if ids, err := results.Resumable(o.results); err != nil || !slices.Contains(ids, id) {
 		return ""
 	}
-	line := "culprit resume " + id.String()
-	if o.results != defaultResults {
-		line += " --results " + quote(o.results)
+	return "culprit resume " + id.String() + resultsFlag(o.results)
+}
+
+// resultsFlag names a results folder in a command line, "" for the default.
+func resultsFlag(folder string) string {
+	if folder == defaultResults {
+		return ""
 	}
-	return line
+	return " --results " + quote(folder)
 }
 
 // refused makes what keeps a run from going on a mistake of the command line, where nothing was run.

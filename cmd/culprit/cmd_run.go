@@ -118,7 +118,7 @@ func (a *app) showRun(s *results.Summary, o runOptions) error {
 	switch {
 	case a.json:
 		return a.writeJSON(s)
-	case len(s.Cases) == 0 && s.Totals.Calls == 0:
+	case len(s.Cases) == 0 && s.Totals.Calls+s.Totals.InDoubt == 0:
 		return nil
 	}
 	return a.showTable(s, o.results, o.all)
@@ -212,10 +212,7 @@ func (a *app) warnUnfinished(folder string) {
 		}
 		count[end]++
 	}
-	of := ""
-	if folder != defaultResults {
-		of = " --results " + quote(folder)
-	}
+	of := resultsFlag(folder)
 	var runs []string
 	for _, end := range slices.Sorted(maps.Keys(count)) {
 		runs = append(runs, end)

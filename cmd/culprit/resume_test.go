@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -371,5 +372,104 @@ func TestFullDiskBuysNothing(t *testing.T) {
 	t.Logf("%d billed before the disk was full, %d in all, %d in doubt", billed, p.billed(), doubts)
 	if p.billed() < planned || p.billed() > tries || tries != planned+doubts {
 		t.Errorf("%d were billed, %d announced, %d of these in doubt", p.billed(), tries, doubts)
+	}
+}
+
+// TestCallsInDoubtStayInTheTotals kills a run and ends it in each way that does not ask again of the calls in doubt. Every call that the
+// provider may have billed stands in the totals of the table, the summary, the bundles and the ledger.
+func TestCallsInDoubtStayInTheTotals(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		args  []string
+		code  int
+		again bool // by another execution
+	}{
+		{"skip", []string{"resume", "--in-doubt", "skip"}, exitOK, false},
+		{"seal", []string{"resume", "--seal"}, exitEnvironment, false},
+		{"run", []string{"run", "shop.yaml"}, exitOK, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			p := newTill(t, 100*time.Millisecond)
+			dir := shop(t, p, 2, 10, 4)
+			if code, stderr := p.killedAfter(t, dir, 9, "run", "shop.yaml"); code != -1 {
+				t.Fatalf("exit code %d: %s", code, stderr)
+			}
+			folder := filepath.Join(dir, defaultResults)
+			killed := only(t, folder)
+			held := start(t, dir, nil, "resume")
+			if code := held.wait(t); code != exitHeld {
+				t.Fatalf("exit code %d: %s", code, held.stderr.String())
+			}
+			doubts := strings.Count(held.stderr.String(), ": generate by openai m at ")
+			if doubts == 0 {
+				t.Fatal("no call is in doubt")
+			}
+			ended := start(t, dir, nil, test.args...)
+			if code := ended.wait(t); code != test.code {
+				t.Fatalf("exit code %d: %s", code, ended.stderr.String())
+			}
+			isIn(t, "the table", ended.stdout.String(), fmt.Sprintf("paid, and %d in doubt that may have been", doubts))
+			ids, err := results.Executions(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := ids[0]
+			if (id != killed) != test.again {
+				t.Fatalf("executions %v", ids)
+			}
+			for _, rebuilt := range []bool{false, true} {
+				s, err := results.ReadSummary(folder, id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.Totals.InDoubt != doubts || s.Totals.CostMicro != nil || s.Rebuilt != rebuilt {
+					t.Errorf("rebuilt %v: %d in doubt, and %d were listed: %+v", rebuilt, s.Totals.InDoubt, doubts, s.Totals)
+				}
+				if tries, _ := announced(t, folder, id); !test.again && s.Totals.Paid+s.Totals.InDoubt != tries {
+					t.Errorf("%d paid and %d in doubt, and %d were announced", s.Totals.Paid, s.Totals.InDoubt, tries)
+				}
+				if !rebuilt {
+					if err := os.Remove(filepath.Join(folder, id.String(), "execution.json")); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			l, err := results.ReadLedger(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if end := l.Records[len(l.Records)-1]; end.Type != results.LedgerEnd || end.InDoubt != doubts {
+				t.Errorf("the ledger ends with %+v", end)
+			}
+			if !test.again {
+				return
+			}
+			isIn(t, "standard error", ended.stderr.String(), "may have been made and have no answer: they were made again")
+			third := start(t, dir, nil, "run", "shop.yaml")
+			if code := third.wait(t); code != exitOK || strings.Contains(third.stdout.String(), "in doubt") {
+				t.Errorf("exit code %d, a third run counts them again: %s", code, third.stdout.String())
+			}
+		})
+	}
+}
+
+// TestBudgetNamesCallsInDoubt: what stops at the budget says how many of the calls that it counts are in doubt.
+func TestBudgetNamesCallsInDoubt(t *testing.T) {
+	t.Parallel()
+	p := newTill(t, 100*time.Millisecond)
+	dir := shop(t, p, 2, 10, 4)
+	if code, stderr := p.killedAfter(t, dir, 9, "run", "shop.yaml"); code != -1 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, args := range [][]string{{"--in-doubt", "skip"}, {}} { // it is known by whoever goes on later, too
+		over := start(t, dir, nil, append([]string{"resume", "--set", "limits.budget.calls=13"}, args...)...)
+		if code := over.wait(t); code != exitHeld {
+			t.Errorf("exit code %d", code)
+		}
+		if !regexp.MustCompile(`limits.budget.calls is 13, and 13 were made, [1-9][0-9]* of them in doubt`).MatchString(over.stderr.String()) {
+			t.Errorf("it does not say that some are in doubt: %s", over.stderr.String())
+		}
 	}
 }

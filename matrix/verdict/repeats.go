@@ -44,7 +44,7 @@ func (x *facts) repeatFindings() []string {
 	var out, alike []string
 	for _, planned := range x.p.Cells {
 		c := x.cells[planned.Cell]
-		of := c.repeats()
+		of := fmt.Sprintf("%s of %s", counted(c.result.Planned-c.result.NotRun, "repeat", "repeats"), planned.Cell)
 		said := map[string]bool{}
 		for _, t := range c.all {
 			if id := t.ResponseID(); c.ids[id] > 1 && !said[id] {
@@ -70,20 +70,23 @@ func (x *facts) repeatFindings() []string {
 }
 
 // TimeFindings say what the times of the calls give to suspect. They are no part of an evaluation, which is the same however long calls took.
-func TimeFindings(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) (out []string) {
-	x := newFacts(e, c, p, o, f)
-	for _, planned := range x.p.Cells {
-		c := x.cells[planned.Cell]
-		if n, first, fastest := c.tooFast(); n > 0 {
-			out = append(out, fmt.Sprintf("generator: %d of %s have the text of an earlier one, and took a tenth of its time or less (%d ms after %d ms): a cache may have served them, or the first had to wait; they are counted", n, c.repeats(), fastest, first))
+func TimeFindings(p *matrix.Plan, o *matrix.Observations) (out []string) {
+	for _, planned := range p.Cells {
+		asked, trials := 0, []*matrix.Trial(nil)
+		for i := range o.Trials {
+			t := &o.Trials[i]
+			if t.Cell != planned.Cell || t.Status == matrix.StatusNotRun {
+				continue
+			}
+			if asked++; t.Status == matrix.StatusOK {
+				trials = append(trials, t)
+			}
+		}
+		if n, first, fastest := tooFast(trials); n > 0 {
+			out = append(out, fmt.Sprintf("generator: %d of %s of %s have the text of an earlier one, and took a tenth of its time or less (%d ms after %d ms): a cache may have served them, or the first had to wait; they are counted", n, counted(asked, "repeat", "repeats"), planned.Cell, fastest, first))
 		}
 	}
 	return out
-}
-
-// repeats is how many of a cell were asked for, in words.
-func (c *cellFacts) repeats() string {
-	return fmt.Sprintf("%s of %s", counted(c.result.Planned-c.result.NotRun, "repeat", "repeats"), c.result.Cell)
 }
 
 // seedLeftOut reports whether a note says that the seed was not sent.
@@ -91,13 +94,13 @@ func seedLeftOut(t *matrix.Trial) bool {
 	return slices.ContainsFunc(t.Notes, func(note string) bool { return strings.HasPrefix(note, fmt.Sprintf("seed %d was not sent", t.Seed)) })
 }
 
-// tooFast counts the scored repeats that took a tenth or less of the time of the first with the same text, which took long enough for
+// tooFast counts the repeats of a cell that took a tenth or less of the time of the first with the same text, which took long enough for
 // the way to the server not to matter. Writing one text takes about one time, but the first may have waited for a model to load, or for
 // its turn: it is a suspicion. What a prompt cache sped up is none.
-func (c *cellFacts) tooFast() (n int, first, fastest int64) {
+func tooFast(trials []*matrix.Trial) (n int, first, fastest int64) {
 	const long, times = 200, 10 // milliseconds
 	by := map[string]*matrix.Trial{}
-	for _, t := range c.trials {
+	for _, t := range trials {
 		switch before := by[t.Answer.Ref]; {
 		case !t.Outside || t.Cached || t.SameAs != "":
 		case before == nil:

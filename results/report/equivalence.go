@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/culprit-rag/culprit/results"
@@ -33,7 +34,8 @@ func Equivalence(w io.Writer, q *results.Equivalence, o Options) error {
 		if m.Then != m.Now {
 			says += fmt.Sprintf(": %s → %s", fit(absent(m.Then), maxSetting), fit(absent(m.Now), maxSetting))
 		}
-		if m.State == results.PinDiffers || o.All {
+		told := slices.ContainsFunc(q.Because, func(why string) bool { return strings.HasPrefix(why, "pin "+m.Name+" was ") })
+		if m.State == results.PinDiffers && !told || o.All {
 			p.labelled(label, says)
 			label = ""
 		}

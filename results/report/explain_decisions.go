@@ -23,7 +23,7 @@ func (x *explained) decisions() {
 	x.bullets("missing", e.Missing)
 	x.bullets("not production", e.NotProduction)
 	x.checks()
-	x.bullets("findings", slices.Concat(e.Findings, verdict.TimeFindings(&x.Experiment, &x.Case, &x.Plan, &x.Observations, &x.Features)))
+	x.bullets("findings", slices.Concat(e.Findings, verdict.TimeFindings(&x.Plan, &x.Observations)))
 	if x.Path != "" {
 		x.unwrapped("bundle", Safe(x.Path))
 	}

@@ -125,19 +125,24 @@ func (p *page) executions(h *results.History) {
 		if e.Resumed > 0 {
 			parts = append(parts, "resumed "+counted(e.Resumed, "time", "times"))
 		}
+		if e.Dropped != "" {
+			parts = append(parts, "the rest was dropped")
+		}
 		if i+1 < len(h.Executions) && e.Pins != h.Executions[i+1].Pins && e.Name == h.Executions[i+1].Name {
 			parts = append(parts, "pins changed")
 		}
-		mark, end := markPass, fmt.Sprintf("exit %d", e.Exit)
+		mark, end := markPass, ""
 		switch {
 		case e.Unledgered:
 			mark, end = markUnknown, "not in the ledger"
-		case e.Ended == "":
+		case e.Exit == nil:
 			mark, end = markEnvironment, "did not end"
 		case e.Stopped != "":
 			mark, end = markEnvironment, stopped(e.Stopped, 0)
-		case e.Exit != 0:
-			mark = markFail
+		default:
+			if end = fmt.Sprintf("exit %d", *e.Exit); *e.Exit != 0 {
+				mark = markFail
+			}
 		}
 		at := e.Execution.Time().Format(time.DateTime)
 		p.line(fmt.Sprintf("  %s %s  %s  %s  %s  %s", p.mark(mark), e.Execution, p.dim(at+" UTC"), pad(fit(e.Name, maxName), name), end, p.dim(strings.Join(parts, ", "))))

@@ -34,9 +34,9 @@ func TestHistory(t *testing.T) {
 		"history": {
 			LedgerHead: strings.Repeat("ab", 32), Problems: []string{`execution "20261129T200009Z-aaaaaa" is in the ledger, and its folder is gone`},
 			Executions: []results.Executed{
-				{Execution: "20261129T200004Z-aaaaaa", Name: "nightly", Pins: "p", Planned: 400, Ended: "x", Exit: 3, Outcomes: map[verdict.Outcome]int{verdict.Fail: 2, verdict.Pass: 398}},
+				{Execution: "20261129T200004Z-aaaaaa", Name: "nightly", Pins: "p", Planned: 400, Ended: "x", Exit: new(3), Outcomes: map[verdict.Outcome]int{verdict.Fail: 2, verdict.Pass: 398}},
 				{Execution: "20261129T200003Z-aaaaaa", Name: "nightly", Pins: "q", Planned: 400, Resumed: 2, Outcomes: map[verdict.Outcome]int{verdict.Pass: 1}},
-				{Execution: "20261129T200002Z-aaaaaa", Name: "nightly", Pins: "q", Planned: 3, Ended: "x", Exit: 4, Stopped: results.StoppedLimit},
+				{Execution: "20261129T200002Z-aaaaaa", Name: "nightly", Pins: "q", Planned: 3, Ended: "x", Exit: new(4), Stopped: results.StoppedLimit},
 				{Execution: "20261129T200001Z-aaaaaa", Unledgered: true},
 			},
 		},

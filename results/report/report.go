@@ -243,11 +243,14 @@ func rankingParts(s *results.Summary) []string {
 // runEnd says what it cost, where it is, what it does to the exit code and what to do next.
 func (p *page) runEnd(s *results.Summary) {
 	calls := fmt.Sprintf("%s in %s, %s paid", counted(s.Totals.Calls, "call", "calls"), seconds(s.WallMS), thousands(s.Totals.Paid))
-	if s.Totals.Reused > 0 {
-		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "call", "calls"))
-	}
 	if s.Rebuilt {
 		calls = fmt.Sprintf("%s, %s paid", counted(s.Totals.Calls, "call", "calls"), thousands(s.Totals.Paid))
+	}
+	if n := s.Totals.InDoubt; n > 0 {
+		calls += fmt.Sprintf(", and %s in doubt that may have been", thousands(n))
+	}
+	if s.Totals.Reused > 0 && !s.Rebuilt {
+		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "call", "calls"))
 	}
 	if s.Totals.Paid > 0 && s.Totals.TokensIn != nil && s.Totals.TokensOut != nil {
 		calls += fmt.Sprintf("; %s tokens in, %s out", thousands(int(*s.Totals.TokensIn)), thousands(int(*s.Totals.TokensOut)))
