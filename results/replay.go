@@ -17,6 +17,7 @@ import (
 type derived struct {
 	features   verdict.Features
 	evaluation verdict.Evaluation
+	again      int // trials whose features were made again from their texts
 	files      []derivedFile
 }
 
@@ -32,21 +33,72 @@ func (d *derived) add(name string, v any) error {
 }
 
 // derive makes features and evaluation again; digest is that of the observations. The plan is the one that was carried out, also where
-// this version would plan otherwise. Where texts are withheld, the evaluation is made of the sealed features.
+// this version would plan otherwise. Where texts are withheld, the features that need them are taken as they are sealed.
 func derive(b *Bundle, digest string) (d *derived, err error) {
 	defer func() { // ranks and counts that nobody could have observed, in a bundle that was made up
 		if r := recover(); r != nil {
 			d, err = nil, fmt.Errorf("its observations cannot be: %v", r)
 		}
 	}()
-	d = &derived{features: b.Features}
-	if !withheld(&b.Observations) {
-		if d.features, err = verdict.Extract(&b.Experiment, &b.Case, &b.Observations); err != nil {
+	d = &derived{again: len(b.Observations.Trials)}
+	if d.features, err = verdict.Extract(&b.Experiment, &b.Case, &b.Observations); err != nil {
+		return nil, err
+	}
+	if withheld(&b.Observations) {
+		if d.again, err = d.keepSealed(&b.Features, &b.Observations); err != nil {
 			return nil, err
 		}
 	}
 	d.evaluation = verdict.EvaluateDigested(digest, &b.Experiment, &b.Case, &b.Plan, &b.Observations, &d.features)
 	return d, errors.Join(d.add(featuresFile, &d.features), d.add(evaluationFile, &d.evaluation))
+}
+
+// keepSealed puts the sealed features in place of those that need a withheld text, and counts the trials for which it did not.
+func (d *derived) keepSealed(sealed *verdict.Features, o *matrix.Observations) (again int, err error) {
+	now := &d.features
+	if len(sealed.Gold) != len(now.Gold) || len(sealed.Retrievals) != len(now.Retrievals) || len(sealed.Trials) != len(now.Trials) {
+		return 0, fmt.Errorf("%s is of other observations than those that are here", featuresFile)
+	}
+	gold := withheld(&matrix.Observations{Store: matrix.StoreFacts{Gold: o.Store.Gold}})
+	if gold {
+		now.Fixture, now.Gold = sealed.Fixture, sealed.Gold
+	}
+	for i := range o.Retrievals {
+		r, was := &now.Retrievals[i], &sealed.Retrievals[i]
+		if withheld(&matrix.Observations{Retrievals: o.Retrievals[i : i+1]}) {
+			cell := r.Cell
+			*r = *was
+			r.Cell = cell
+		} else if gold {
+			r.Gold, r.Searches = was.Gold, was.Searches
+		}
+	}
+	numbers, taken := map[int]int{0: 0}, map[int]bool{0: true} // answers are numbered among all of them: only which are equal can be compared
+	for i := range o.Trials {
+		t, was := &now.Trials[i], &sealed.Trials[i]
+		if withheld(&matrix.Observations{Trials: o.Trials[i : i+1]}) {
+			key, cell, rep := t.CallKey, t.Cell, t.Rep
+			*t = *was
+			t.CallKey, t.Cell, t.Rep = key, cell, rep
+			continue
+		}
+		if gold {
+			t.Gold = was.Gold
+		} else {
+			again++
+		}
+		number, known := numbers[t.Answer]
+		switch {
+		case known:
+		case taken[was.Answer]:
+			number = -1 // it is another answer than one with the same number
+		default:
+			number = was.Answer
+		}
+		numbers[t.Answer], taken[number] = number, true
+		t.Answer = number
+	}
+	return again, nil
 }
 
 // withheld reports whether a text was taken out.

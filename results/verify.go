@@ -63,6 +63,8 @@ type Verification struct {
 	Verdict   string      `json:"verdict,omitempty"`   // as it is sealed: the defects, or the outcome
 	SignedBy  []Signer    `json:"signed_by,omitempty"` // by which of the keys of [Policy]
 	Derived   bool        `json:"derived"`             // plan, features and evaluation were made again and are the same bytes
+	Trials    int         `json:"trials,omitempty"`    // that were observed
+	Again     int         `json:"again,omitempty"`     // of them, whose features were made again from texts that are here; the others are as sealed
 	Problems  []Problem   `json:"problems"`
 }
 
@@ -540,7 +542,7 @@ func (v *verifier) checkDerived() {
 			v.reportAs(name, f.name, 0, "made again from what was observed it has other bytes, %s; %s", why, firstDifference(sealed, f.data))
 		}
 	}
-	v.Derived = same
+	v.Derived, v.Trials, v.Again = same, len(b.Observations.Trials), again.again
 }
 
 // firstDifference shows where two JSON texts part.

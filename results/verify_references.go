@@ -1,9 +1,11 @@
 package results
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -24,6 +26,7 @@ func (v *verifier) checkReferences() {
 	if v.broken || v.journal == nil {
 		return // what cannot be read would be missed everywhere
 	}
+	v.checkRestricted()
 	v.checkBlobs()
 	v.checkPlanned()
 	v.checkCalls()
@@ -57,6 +60,44 @@ func (v *verifier) checkBlobs() {
 		if by[ref] == "" {
 			v.report(refPath(ref), 0, "nothing in the bundle names it")
 		}
+	}
+}
+
+// checkRestricted holds what is restricted to what the experiment declares: what may be withheld is not for the bundle to choose.
+func (v *verifier) checkRestricted() {
+	rules, o := v.bundle.Experiment.Sensitivity, &v.bundle.Observations
+	if rules == nil {
+		for _, f := range v.manifest.Files {
+			if f.Restricted {
+				v.report(f.Path, 0, "it is restricted, and the experiment declares no sensitivity")
+			}
+		}
+	}
+	for i := range o.Retrievals {
+		r := &o.Retrievals[i]
+		for _, hits := range [][]matrix.Hit{r.Candidates, r.Reranked} {
+			for j := range hits {
+				if h := &hits[j]; r.By == "" && h.Sensitivity != rules.Of(h.Access, h.Metadata) {
+					v.report(retrievalsFile, i+1, "its item %q is called %q, and is %q by what the experiment declares", h.ID, h.Sensitivity, rules.Of(h.Access, h.Metadata))
+				}
+			}
+		}
+	}
+	for i := range o.Trials {
+		if t := &o.Trials[i]; t.By == "" && t.Sensitivity != rules.Prompt(t.Packed) || t.Status != matrix.StatusNotRun && t.AnswerSensitivity != rules.Answer(t.Sensitivity) {
+			v.report(generationsFile, i+1, "it is called %q, and its answer %q, which does not follow from its context", t.Sensitivity, t.AnswerSensitivity)
+		}
+	}
+	marked := o.Clone()
+	unmark := func(t *matrix.Text) error { t.Restricted = false; return nil }
+	err := errors.Join(marked.Texts(unmark), marked.Restrict().Texts(func(t *matrix.Text) error {
+		if !t.Restricted && strings.HasPrefix(t.Ref, matrix.RestrictedRef) {
+			return fmt.Errorf("text %s is restricted, and nothing that was observed is it that holds it", t.Ref)
+		}
+		return nil
+	}))
+	if err != nil {
+		v.report("", 0, "%v", err)
 	}
 }
 

@@ -88,9 +88,9 @@ func reseal(tb testing.TB, dir string, change func(*Manifest)) {
 		data := read(tb, dir, name)
 		f := class[name]
 		if f.Path == "" {
-			f = File{Class: ClassObserved, MediaType: "text/plain", Path: name}
+			f = File{Class: ClassObserved, MediaType: "text/plain", Path: name, Restricted: strings.HasPrefix(name, restrictedFolder)}
 		}
-		f.SHA256, f.Size = fmt.Sprintf("%x", sha256.Sum256(data)), int64(len(data))
+		f.SHA256, f.Size = fmt.Sprintf("%x", sha256.Sum256(data)), f.told(int64(len(data)))
 		m.Files = append(m.Files, f)
 	}
 	for name, into := range map[string]*string{caseFile: &m.Digests.Case, pinsFile: &m.Digests.Pins, planFile: &m.Digests.Plan, evaluationFile: &m.Digests.Evaluation} {
@@ -265,6 +265,12 @@ func TestVerifyFindsTampering(t *testing.T) {
 			place(t, dir, blobPath(matrix.DigestBytes(forged)), forged)
 			edited(t, dir, generationsFile, `"answer":"`+ref, `"answer":"`+matrix.DigestBytes(forged))
 		}, true, "references", "generations.jsonl:1: its answer is", ""},
+		"a text may be withheld and no rule says so": {func(t *testing.T, dir string) {
+			ref := firstAnswer(dir)
+			hidden := newSalted(read(t, dir, blobPath(ref)))
+			place(t, dir, refPath(hidden.ref), hidden.data)
+			edited(t, dir, generationsFile, `"answer":"`+ref, `"answer":"`+hidden.ref)
+		}, true, "references", "it is restricted, and the experiment declares no sensitivity", ""},
 		"a blob that nothing names": {func(t *testing.T, dir string) {
 			place(t, dir, blobPath(matrix.DigestBytes([]byte("x"))), []byte("x"))
 		}, true, "references", "nothing in the bundle names it", ""},
@@ -528,6 +534,40 @@ func TestVerdictFollowsWithoutTexts(t *testing.T) {
 		without, err := derive(b, b.Manifest.Digests.Observation)
 		if err != nil || !bytes.Equal(without.files[1].data, with.files[1].data) || sameEvaluator(&b.Manifest) && !bytes.Equal(without.files[1].data, sealed) {
 			t.Errorf("%s: %v, another evaluation follows", name, err)
+		}
+	}
+}
+
+// What is withheld of one trial leaves the others to be made again: their sealed features are not taken for good.
+func TestOneWithheldTextHidesNoOther(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*verdict.Features){
+		"":            func(*verdict.Features) {},
+		"a verdict":   func(f *verdict.Features) { f.Trials[1].Meets = !f.Trials[1].Meets },
+		"a number":    func(f *verdict.Features) { f.Trials[1].Answer = 99 - f.Trials[2].Answer },
+		"a gold item": func(f *verdict.Features) { f.Gold[0].Items = nil },
+		"a ranking":   func(f *verdict.Features) { f.Retrievals[0].Gold[0].BySpan++ },
+	} {
+		b, err := Open(goldens(t)["noisy"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := derive(b, b.Manifest.Digests.Observation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := decodeJSON(whole.files[0].data, &b.Features, true); err != nil {
+			t.Fatal(err)
+		}
+		change(&b.Features)
+		b.Observations.Trials[0].Answer.Value = ""
+		sealed, err := matrix.Canonical(&b.Features)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := derive(b, b.Manifest.Digests.Observation)
+		if err != nil || bytes.Equal(d.files[0].data, sealed) != (name == "") || d.again != len(b.Observations.Trials)-1 {
+			t.Errorf("%q changed: %v, the same %t, %d of %d trials made again", name, err, bytes.Equal(d.files[0].data, sealed), d.again, len(b.Observations.Trials))
 		}
 	}
 }
