@@ -204,6 +204,14 @@ func TestVerifyFindsTampering(t *testing.T) {
 		}
 		return b.Observations.Trials[0].Answer.Ref
 	}
+	forge := func(from, to string) func(t *testing.T, dir string) { // another answer to the first trial, which is called what it is not
+		return func(t *testing.T, dir string) {
+			ref, forged := firstAnswer(dir), []byte("The mooring fee is ninety crowns.")
+			place(t, dir, blobPath(matrix.DigestBytes(forged)), forged)
+			edited(t, dir, generationsFile, `"answer":"`+ref, `"answer":"`+matrix.DigestBytes(forged))
+			edited(t, dir, generationsFile, from, strings.ReplaceAll(to, "$", matrix.DigestBytes(forged)))
+		}
+	}
 	lines := func(dir, name string) [][]byte { return slices.Collect(bytes.Lines(read(t, dir, name))) }
 	for name, tc := range map[string]struct {
 		attack func(t *testing.T, dir string)
@@ -265,6 +273,12 @@ func TestVerifyFindsTampering(t *testing.T) {
 			place(t, dir, blobPath(matrix.DigestBytes(forged)), forged)
 			edited(t, dir, generationsFile, `"answer":"`+ref, `"answer":"`+matrix.DigestBytes(forged))
 		}, true, "references", "generations.jsonl:1: its answer is", ""},
+		"an answer is another one and nobody asked": {forge(`"attempts":1`, `"attempts":0`), true, "references", "generations.jsonl:1: its answer is", ""},
+		"an answer is another one and was cut":      {forge(`"attempts":1`, `"answer_lossy":true,"attempts":1`), true, "references", "generations.jsonl:1: its answer is", ""},
+		"an answer is another one and a refusal":    {forge(`"attempts":1`, `"refusal":"$","attempts":1`), true, "references", "generations.jsonl:1: its answer is", ""},
+		"an answer is another one and cached":       {forge(`"attempts":1`, `"cached":true`), true, "references", "generations.jsonl:1: its answer is said to be from elsewhere", ""},
+		"an answer is that of another call":         {forge(`"attempts":1`, `"same_as":"sha256:7"`), true, "references", "generations.jsonl:1: its answer is said to be from elsewhere", ""},
+		"a trial was made and is said to be not":    {func(t *testing.T, dir string) { edited(t, dir, generationsFile, `"status":"ok"`, `"status":"not_run"`) }, true, "references", `its status is "not_run", and`, ""},
 		"a text may be withheld and no rule says so": {func(t *testing.T, dir string) {
 			ref := firstAnswer(dir)
 			hidden := newSalted(read(t, dir, blobPath(ref)))
