@@ -112,6 +112,61 @@ func withheld(o *matrix.Observations) bool {
 	}) != nil
 }
 
+// asked goes through the rounds of a complete case again and says where a trial is missing or nobody asked for it, "" where none is.
+func asked(b *Bundle, f *verdict.Features) string {
+	if b.Status != StatusComplete {
+		return ""
+	}
+	cells := map[matrix.CellID]int{} // repetitions that were asked for
+	for _, c := range b.Plan.Cells {
+		cells[c.Cell] = 0
+	}
+	for wants := verdict.First(&b.Plan); len(wants) > 0; {
+		more := false
+		for _, w := range wants {
+			more, cells[w.Cell] = more || w.Reps > cells[w.Cell], max(w.Reps, cells[w.Cell])
+		}
+		o, seen, lacks := upTo(b, f, cells)
+		if lacks != "" || !more {
+			return lacks
+		}
+		wants = verdict.Next(&b.Experiment, &b.Case, &b.Plan, o, seen)
+	}
+	for i := range b.Observations.Trials {
+		if t := &b.Observations.Trials[i]; t.Rep > cells[t.Cell] {
+			return fmt.Sprintf("repetition %d of cell %q is there, and what was observed before asks for %d", t.Rep, t.Cell, cells[t.Cell])
+		}
+	}
+	return ""
+}
+
+// upTo is what was known when no more repetitions of each cell had been made, and which of them is lacking.
+func upTo(b *Bundle, f *verdict.Features, reps map[matrix.CellID]int) (*matrix.Observations, *verdict.Features, string) {
+	o, seen := b.Observations, *f
+	o.Judgements, o.Store.FingerprintAfter, o.Store.ContentAfter, o.Store.ItemsAfter = nil, "", "", 0 // which came later
+	o.Trials, seen.Trials, o.Retrievals, seen.Retrievals = nil, nil, nil, nil
+	last := map[matrix.CellID]*matrix.Trial{}
+	for i := range b.Observations.Trials {
+		if t := &b.Observations.Trials[i]; t.Rep <= reps[t.Cell] {
+			o.Trials, seen.Trials = append(o.Trials, *t), append(seen.Trials, f.Trials[i])
+			last[t.Cell] = t
+		}
+	}
+	for i := range b.Observations.Retrievals {
+		r := &b.Observations.Retrievals[i]
+		if n, generates := reps[r.Cell]; !generates || n > 0 {
+			o.Retrievals, seen.Retrievals = append(o.Retrievals, *r), append(seen.Retrievals, f.Retrievals[i])
+		}
+	}
+	for _, c := range b.Plan.Cells {
+		n := reps[c.Cell]
+		if t := last[c.Cell]; n > 0 && (t == nil || t.Rep < n && t.Status != matrix.StatusNotRun) {
+			return nil, nil, fmt.Sprintf("what was observed asks for %d repetitions of cell %q, and not all of them are there", n, c.Cell)
+		}
+	}
+	return &o, &seen, ""
+}
+
 // derivePlan makes the plan again. Of the sealed one it takes only whether the generator was held to be deterministic, and whether it
 // was held to that.
 func derivePlan(b *Bundle) (*matrix.Plan, error) {

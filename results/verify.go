@@ -536,6 +536,10 @@ func (v *verifier) checkDerived() {
 		name, why = stepEvaluator, fmt.Sprintf("by the same rules in another build: it was sealed by %s, and this is %s", v.manifest.Tool, BuildTool())
 	}
 	same := true
+	if says := asked(b, &again.features); says != "" {
+		v.reportAs(name, generationsFile, 0, "%s, %s", says, why)
+		same = false
+	}
 	for _, f := range again.files {
 		if sealed := v.data[f.name]; !bytes.Equal(sealed, f.data) {
 			same = false

@@ -143,6 +143,14 @@ func (v *verifier) checkPlanned() {
 		rep  int
 	}
 	trials, seen := map[trial]bool{}, map[matrix.CellID]bool{}
+	failed := slices.ContainsFunc(v.journal.Records, func(r Record) bool { return r.Type == RecordFailure || r.Type == RecordInDoubt })
+	bad := func(status matrix.Status) bool { return status != matrix.StatusOK }
+	failed = failed || v.manifest.Status != StatusComplete || o.Rewriting != nil && bad(o.Rewriting.Status) ||
+		slices.ContainsFunc(o.Retrievals, func(r matrix.Retrieval) bool { return bad(r.Status) }) ||
+		slices.ContainsFunc(o.Trials, func(t matrix.Trial) bool { return t.Status != matrix.StatusNotRun && bad(t.Status) })
+	if is := StatusOf(o); v.manifest.Status == StatusComplete && is != StatusComplete {
+		v.report(manifestFile, 0, "its status is %q, and calls are there that were not made: it is %q", v.manifest.Status, is)
+	}
 	for i := range o.Trials {
 		t := &o.Trials[i]
 		switch c := cells[t.Cell]; {
@@ -153,6 +161,9 @@ func (v *verifier) checkPlanned() {
 		case t.Rep < 1 || t.Rep > c.Repeats:
 			v.report(generationsFile, i+1, "repetition %d of cell %q, of which %d are planned", t.Rep, t.Cell, c.Repeats)
 		}
+		if t.Status == matrix.StatusNotRun && (t.Rep > 1 || t.Cell == matrix.CellA) && !failed {
+			v.report(generationsFile, i+1, "repetition %d of cell %q is %q (%s), and no call had failed", t.Rep, t.Cell, t.Status, t.Reason)
+		}
 		if t.Retrieval != "" && !keys[t.Retrieval] {
 			v.report(generationsFile, i+1, "its retrieval %s was not observed", t.Retrieval)
 		}
@@ -160,6 +171,9 @@ func (v *verifier) checkPlanned() {
 		take(t.CallKey, generationsFile, i+1)
 	}
 	for i := range o.Trials {
+		if t := &o.Trials[i]; t.Rep > 1 && !trials[trial{t.Cell, t.Rep - 1}] {
+			v.report(generationsFile, i+1, "it is repetition %d of cell %q, and repetition %d was not observed", t.Rep, t.Cell, t.Rep-1)
+		}
 		if t := &o.Trials[i]; t.SameAs != "" && !keys[t.SameAs] {
 			v.report(generationsFile, i+1, "it is said to be the same as call %s, which was not observed", t.SameAs)
 		}

@@ -296,6 +296,12 @@ func TestVerifyFindsTampering(t *testing.T) {
 			all := lines(dir, generationsFile)
 			place(t, dir, generationsFile, bytes.Join(all[1:], nil))
 		}, true, "references", `cell "A" is planned, and was neither observed nor is it "not_run"`, ""},
+		"a trial that was to be made is not": {func(t *testing.T, dir string) {
+			notRun(t, dir, "no cell asks for it")
+		}, true, "references", "and no call had failed", ""},
+		"what is partial is called complete": {func(t *testing.T, dir string) {
+			notRun(t, dir, NotMadeSealed)
+		}, true, "references", "its status is \"complete\", and calls are there that were not made", ""},
 		"a trial is counted twice": {func(t *testing.T, dir string) {
 			all := lines(dir, generationsFile)
 			place(t, dir, generationsFile, bytes.Join(slices.Insert(all, 1, all[0]), nil))
@@ -379,6 +385,88 @@ func TestVerifyFindsTampering(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Trials that are dropped with all that tells of them, and with a verdict of the others, are missed.
+func TestVerifyMissesDroppedTrials(t *testing.T) {
+	t.Parallel()
+	whole := current(t, "noisy")
+	b, err := Open(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing := map[string]bool{}
+	for i := range b.Features.Trials {
+		failing[b.Observations.Trials[i].CallKey] = !b.Features.Trials[i].Meets
+	}
+	for name, tc := range map[string]struct {
+		drop func(*matrix.Trial) bool
+		want string
+	}{
+		"none":            {func(*matrix.Trial) bool { return false }, ""},
+		"the failing":     {func(t *matrix.Trial) bool { return failing[t.CallKey] }, "not all of them are there"},
+		"the first":       {func(t *matrix.Trial) bool { return t.Rep == 1 }, "repetition 1 was not observed"},
+		"all but a few":   {func(t *matrix.Trial) bool { return t.Rep > 2 }, "not all of them are there"},
+		"those of a cell": {func(t *matrix.Trial) bool { return t.Cell == matrix.CellB }, `cell "B" is planned`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := unpack(t, packFolder(t, whole))
+			dropTrials(t, dir, tc.drop)
+			reseal(t, dir, nil)
+			r, err := ReplayBundle(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			place(t, dir, featuresFile, r.Features)
+			place(t, dir, evaluationFile, r.Evaluation)
+			reseal(t, dir, nil)
+			if v := Verify(dir, Policy{}); v.State == StateIntact != (tc.want == "") || !strings.Contains(listed(v), tc.want) {
+				t.Errorf("%s\n%s", v.State, listed(v))
+			}
+		})
+	}
+}
+
+// dropTrials takes trials out of the observations, with all that the journal tells of them.
+func dropTrials(tb testing.TB, dir string, which func(*matrix.Trial) bool) (dropped int) {
+	tb.Helper()
+	trials, err := decodeLines[matrix.Trial](read(tb, dir, generationsFile))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	kept, gone := [][]byte{}, [][]byte{}
+	for i, line := range slices.Collect(bytes.Lines(read(tb, dir, generationsFile))) {
+		if which(&trials[i]) {
+			dropped, gone = dropped+1, append(gone, []byte(trials[i].CallKey))
+		} else {
+			kept = append(kept, line)
+		}
+	}
+	place(tb, dir, generationsFile, bytes.Join(kept, nil))
+	place(tb, dir, journalFile, chained(tb, slices.DeleteFunc(records(tb, dir), func(rec []byte) bool {
+		return slices.ContainsFunc(gone, func(key []byte) bool { return bytes.Contains(rec, key) })
+	})))
+	return dropped
+}
+
+// notRun makes of the first trial one that was not made.
+func notRun(tb testing.TB, dir, reason string) {
+	tb.Helper()
+	lines := slices.Collect(bytes.Lines(read(tb, dir, generationsFile)))
+	var t matrix.Trial
+	if err := json.Unmarshal(lines[0], &t); err != nil {
+		tb.Fatal(err)
+	}
+	key := t.CallKey
+	t = matrix.Trial{CallKey: key, Cell: t.Cell, Rep: t.Rep, Packed: t.Packed, Prompt: t.Prompt, Seed: t.Seed, Retrieval: t.Retrieval, Status: matrix.StatusNotRun, Reason: reason}
+	line, err := json.Marshal(t)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	lines[0] = append(line, '\n')
+	place(tb, dir, generationsFile, bytes.Join(lines, nil))
+	place(tb, dir, journalFile, chained(tb, slices.DeleteFunc(records(tb, dir), func(rec []byte) bool { return bytes.Contains(rec, []byte(key)) })))
 }
 
 func listed(v *Verification) string {
