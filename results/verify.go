@@ -445,6 +445,7 @@ func (v *verifier) checkDigests() {
 			v.report(same.file, 0, "%s is %q, and %s says %q", same.what, same.is, same.of, same.want)
 		}
 	}
+	v.checkPins()
 }
 
 // readJournal holds the journal to its chain and its end.

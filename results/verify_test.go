@@ -263,7 +263,18 @@ func TestVerifyFindsTampering(t *testing.T) {
 		"a feature is edited":             {func(t *testing.T, dir string) { edited(t, dir, featuresFile, `"meets":true`, `"meets":false`) }, true, "derived", "features.json: made again", ""},
 		"the plan is edited":              {func(t *testing.T, dir string) { edited(t, dir, planFile, "the order is reversed", "nothing") }, true, "derived", "plan.json: made again", ""},
 		"the experiment is edited":        {func(t *testing.T, dir string) { edited(t, dir, experimentFile, `"k":2`, `"k":3`) }, true, "digests", "pins.json: experiment is", ""},
-		"the case is edited":              {func(t *testing.T, dir string) { edited(t, dir, caseFile, "mooring", "docking") }, true, "digests", "plan.json: case_digest is", ""},
+		"the model that was asked is another": {func(t *testing.T, dir string) {
+			edited(t, dir, pinsFile, `"model_requested":"`, `"model_requested":"other-`)
+		}, true, "digests", "pins.generator.model_requested was", ""},
+		"a model that nobody was answered by": {func(t *testing.T, dir string) {
+			edited(t, dir, pinsFile, `"model_requested":`, `"model_reported":["zz"],"model_requested":`)
+		}, true, "digests", "pins.generator.model_reported was", ""},
+		"the pinned prompt is another": {func(t *testing.T, dir string) {
+			edited(t, dir, pinsFile, `"user_sha256":"sha256:`, `"user_sha256":"sha256:0`)
+		}, true, "digests", "pins.prompt.user_sha256 was", ""},
+		"the pinned parameters are others": {func(t *testing.T, dir string) { edited(t, dir, pinsFile, `"temperature":"0`, `"temperature":"10`) }, true, "digests", "pins.generator.params.temperature was", ""},
+		"the pinned store is another":      {func(t *testing.T, dir string) { edited(t, dir, pinsFile, `"count":"`, `"count":"9`) }, true, "digests", "pins.store.count was", ""},
+		"the case is edited":               {func(t *testing.T, dir string) { edited(t, dir, caseFile, "mooring", "docking") }, true, "digests", "plan.json: case_digest is", ""},
 		"another form of the same JSON": {func(t *testing.T, dir string) {
 			place(t, dir, pinsFile, append(read(t, dir, pinsFile), '\n'))
 		}, true, "digests", "pins.json: its bytes are not the canonical form", ""},
