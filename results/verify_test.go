@@ -213,6 +213,17 @@ func TestVerifyFindsTampering(t *testing.T) {
 		}
 	}
 	lines := func(dir, name string) [][]byte { return slices.Collect(bytes.Lines(read(t, dir, name))) }
+	rechain := func(change func([][]byte) [][]byte) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) { place(t, dir, journalFile, chained(t, change(records(t, dir)))) }
+	}
+	replaced := func(from, to string) func([][]byte) [][]byte {
+		return func(all [][]byte) [][]byte {
+			for i := range all {
+				all[i] = bytes.ReplaceAll(all[i], []byte(from), []byte(to))
+			}
+			return all
+		}
+	}
 	for name, tc := range map[string]struct {
 		attack func(t *testing.T, dir string)
 		reseal bool
@@ -357,6 +368,16 @@ func TestVerifyFindsTampering(t *testing.T) {
 			}
 			place(t, dir, journalFile, chained(t, slices.Insert(all, len(all)-1, rec)))
 		}, true, "references", "what came of it was not observed", ""},
+		"a result stands twice in a new chain": {rechain(func(all [][]byte) [][]byte {
+			at := slices.IndexFunc(all, func(rec []byte) bool { return bytes.HasPrefix(rec, []byte(`{"t":"result"`)) })
+			return slices.Insert(all, at, all[at])
+		}), true, "journal", "that no record announces", ""},
+		"the plan is dropped from a new chain": {rechain(func(all [][]byte) [][]byte {
+			return slices.DeleteFunc(all, func(rec []byte) bool { return bytes.HasPrefix(rec, []byte(`{"t":"plan"`)) })
+		}), true, "journal", `its last plan is ""`, ""},
+		"the plan in a new chain counts others":     {rechain(replaced(`"generations":`, `"generations":1`)), true, "journal", "generations and", ""},
+		"a new chain was begun with other pins":     {rechain(replaced(`"pins_digest":"sha256:`, `"pins_digest":"sha256:0`)), true, "journal", "it was begun with the pins", ""},
+		"a result in a new chain is from elsewhere": {rechain(replaced(`{"t":"result",`, `{"t":"result","from":"20200101T000000Z-aaaaaa",`)), true, "journal", "and was made in this one", ""},
 		"the journal of another bundle": {func(t *testing.T, dir string) {
 			place(t, dir, journalFile, read(t, unpack(t, golden["judge"]), journalFile))
 		}, true, "journal", "it is of case", ""},
