@@ -61,6 +61,7 @@ type Verification struct {
 	Withheld  int         `json:"withheld"`            // restricted files that were taken out
 	InDoubt   int         `json:"in_doubt"`            // calls that were announced and of which nothing tells what came back
 	Verdict   string      `json:"verdict,omitempty"`   // as it is sealed: the defects, or the outcome
+	Remade    string      `json:"remade,omitempty"`    // the verdict as this program makes it again, where it is another
 	SignedBy  []Signer    `json:"signed_by,omitempty"` // by which of the keys of [Policy]
 	Derived   bool        `json:"derived"`             // plan, features and evaluation were made again and are the same bytes
 	Trials    int         `json:"trials,omitempty"`    // that were observed
@@ -549,11 +550,17 @@ func (v *verifier) checkDerived() {
 		return
 	}
 	b := &v.bundle
+	again, err := derive(b, v.observed)
+	if err == nil {
+		if now := VerdictOf(&again.evaluation); now != v.Verdict {
+			v.Remade = now
+		}
+	}
 	if sealed := b.Evaluation.Ruleset; sealed != verdict.Ruleset() {
 		v.reportAs(stepEvaluator, evaluationFile, 0, "it was decided by the rules %s, and this program has %s: what is derived was not compared", sealed, verdict.Ruleset())
+		v.sayRemade(stepEvaluator)
 		return
 	}
-	again, err := derive(b, v.observed)
 	if err == nil {
 		var plan *matrix.Plan
 		if plan, err = derivePlan(b); err == nil {
@@ -579,7 +586,15 @@ func (v *verifier) checkDerived() {
 			v.reportAs(name, f.name, 0, "made again from what was observed it has other bytes, %s; %s", why, firstDifference(sealed, f.data))
 		}
 	}
+	v.sayRemade(name)
 	v.Derived, v.Trials, v.Again = same, len(b.Observations.Trials), again.again
+}
+
+// sayRemade tells both verdicts where they differ: whoever names another program as the evaluator chooses what is sealed.
+func (v *verifier) sayRemade(step string) {
+	if v.Remade != "" {
+		v.reportAs(step, evaluationFile, 0, "the verdict that is shown, %q, is what was sealed; made again it is %q", v.Verdict, v.Remade)
+	}
 }
 
 // firstDifference shows where two JSON texts part.

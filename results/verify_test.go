@@ -588,6 +588,27 @@ func TestOtherRules(t *testing.T) {
 	}
 }
 
+// A verdict that is said to be of another build or of other rules is shown with the one that follows.
+func TestVerifyShowsBothVerdicts(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(dir string, m *Manifest){
+		"another build": func(_ string, m *Manifest) { m.Tool.Version, m.Tool.Commit = "9.9.9", "abc" },
+		"other rules": func(dir string, m *Manifest) {
+			m.Evaluator.Ruleset = matrix.DigestBytes([]byte("other rules"))
+			edited(t, dir, evaluationFile, verdict.Ruleset(), m.Evaluator.Ruleset)
+		},
+	} {
+		dir := current(t, "pass")
+		edited(t, dir, evaluationFile, `"outcome":"pass"`, `"outcome":"fail"`)
+		reseal(t, dir, func(m *Manifest) { change(dir, m) })
+		reseal(t, dir, nil)
+		v := Verify(dir, Policy{})
+		if want := `"fail", is what was sealed; made again it is "pass"`; v.State != StateEvaluator || v.Derived || v.Verdict != "fail" || v.Remade != "pass" || !strings.Contains(listed(v), want) {
+			t.Errorf("%s: %s, %q and %q\n%s", name, v.State, v.Verdict, v.Remade, listed(v))
+		}
+	}
+}
+
 // What a reader of a clock, a load or a network would see otherwise leaves the digests as they are, and what a model says does not.
 func TestOnlyWhatWasSaidCounts(t *testing.T) {
 	t.Parallel()

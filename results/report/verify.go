@@ -43,7 +43,10 @@ func nameOf(path string) string {
 
 func (p *page) verified(v *results.Verification, widest int) {
 	parts := []string{p.mark(stateMarks[v.State]) + " " + p.bold(pad(fitID(nameOf(v.Path), maxName), widest)), stateNames[v.State]}
-	if v.Verdict != "" {
+	switch {
+	case v.Remade != "":
+		parts = append(parts, "sealed as "+fit(v.Verdict, maxName), "made again "+fit(v.Remade, maxName))
+	case v.Verdict != "":
 		parts = append(parts, fit(v.Verdict, maxName))
 	}
 	if v.Files > 0 {
