@@ -306,6 +306,18 @@ type Trial struct {
 	FromJournal       bool       `json:"from_journal,omitempty"` // volatile; as of a retrieval
 }
 
+// GenerateInput is the input of a call that generates: the digest of what is asked. How it is counted here is no part of that.
+func GenerateInput(prompt []PromptMessage, seed int64) (string, error) {
+	asked := slices.Clone(prompt)
+	for i := range asked {
+		asked[i].Tokens = 0
+	}
+	return Digest(struct {
+		Prompt []PromptMessage
+		Seed   int64
+	}{asked, seed})
+}
+
 // MaxAnswer is the most of an answer that is kept and judged, in bytes; the rest is cut and said so.
 const MaxAnswer = 1 << 20
 

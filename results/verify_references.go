@@ -230,6 +230,11 @@ func (v *verifier) checkCalls() {
 			if key, err := r.Call.Key(); err != nil || key != r.CallKey || r.Call.Case != v.manifest.Digests.Case {
 				v.report(journalFile, i+1, "its call key is not that of its call, or it is a call of another case")
 			}
+			if t := trials[r.CallKey]; t != nil && t.By == "" && t.Sensitivity != matrix.Restricted && !slices.ContainsFunc(t.Prompt, func(m matrix.PromptMessage) bool { return m.Text.Restricted }) {
+				if input, err := matrix.GenerateInput(t.Prompt, t.Seed); err != nil || r.Call.Input != input || r.Call.Cell != t.Cell || r.Call.Rep != t.Rep {
+					v.report(journalFile, i+1, "call %s is not of the prompt and the seed of repetition %d of cell %q", r.CallKey, t.Rep, t.Cell)
+				}
+			}
 			// What a control saw stands with the facts of the store, and what a probe counted may stand in another one's line.
 			probe := planned[r.Call.Cell] && r.Call.Cell != matrix.CellC
 			if !observed[r.CallKey] && !probe {

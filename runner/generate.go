@@ -186,15 +186,8 @@ func (r *caseRun) prepare(t *matrix.Trial, settings string, prompt []matrix.Prom
 	for _, m := range prompt {
 		t.PromptTokensLocal += m.Tokens
 	}
-	asked := slices.Clone(prompt)
-	for i := range asked { // how it is counted here is no part of what is asked
-		asked[i].Tokens = 0
-	}
 	var err error
-	if call.Input, err = matrix.Digest(struct {
-		Prompt []matrix.PromptMessage
-		Seed   int64
-	}{asked, t.Seed}); err != nil {
+	if call.Input, err = matrix.GenerateInput(prompt, t.Seed); err != nil {
 		return err
 	}
 	if t.CallKey, err = call.Key(); err != nil {

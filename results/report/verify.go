@@ -155,6 +155,7 @@ func Proves(all []*results.Verification) (proves, not []string) {
 		not = append(not, "who sealed it, and when: whoever can write the file can write a manifest for it")
 	}
 	return proves, append(not,
+		"that case/case.yaml says what case/resolved.json does: it is under the seal alone",
 		"that the store and the model said what is recorded, or would say it again",
 		"that the verdict is right, or that the case asks what matters",
 		"that there was no other execution, of which nothing is shown",
