@@ -306,6 +306,27 @@ type Trial struct {
 	FromJournal       bool       `json:"from_journal,omitempty"` // volatile; as of a retrieval
 }
 
+// GenerateInput is the input of a call that generates: the digest of what is asked. How it is counted here is no part of that.
+func GenerateInput(prompt []PromptMessage, seed int64) (string, error) {
+	asked := slices.Clone(prompt)
+	for i := range asked {
+		asked[i].Tokens = 0
+	}
+	return Digest(struct {
+		Prompt []PromptMessage
+		Seed   int64
+	}{asked, seed})
+}
+
+// MaxAnswer is the most of an answer that is kept and judged, in bytes; the rest is cut and said so.
+const MaxAnswer = 1 << 20
+
+// ReadAnswer returns what is kept of what a generator answered, and whether that is anything else than what it answered.
+func ReadAnswer(text string) (kept string, lossy bool) {
+	kept = strings.ToValidUTF8(text[:min(len(text), MaxAnswer)], "\uFFFD")
+	return kept, kept != text
+}
+
 // Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.
 func (o *Observations) Texts(visit func(*Text) error) error {
 	for i := range o.Store.Gold {

@@ -20,6 +20,41 @@ const (
 	InDoubtSkip  = "skip"  // it is not made: its observation is not run
 )
 
+// Reasons why a call of a resumed run was not made, which its bundle lacks.
+const (
+	NotMadeSkipped = "it may have been made before the run was ended, which nobody knows, and it was not made again (--in-doubt skip)"
+	NotMadeSealed  = "the run was ended before it was made, and then sealed"
+)
+
+// StatusOf returns the status of the bundle of what was observed: Status….
+func StatusOf(o *matrix.Observations) string {
+	made, lacks := false, false
+	look := func(status matrix.Status, reason string) {
+		made = made || status != matrix.StatusNotRun
+		lacks = lacks || status == matrix.StatusNotRun && (reason == NotMadeSkipped || reason == NotMadeSealed)
+	}
+	if o.Rewriting != nil {
+		look(o.Rewriting.Status, o.Rewriting.Reason)
+	}
+	for i := range o.Retrievals {
+		look(o.Retrievals[i].Status, o.Retrievals[i].Reason)
+	}
+	made = false // a search alone is no answer
+	for i := range o.Trials {
+		look(o.Trials[i].Status, o.Trials[i].Reason)
+	}
+	for i := range o.Judgements {
+		look(o.Judgements[i].Status, o.Judgements[i].Reason)
+	}
+	switch {
+	case !lacks:
+		return StatusComplete
+	case made:
+		return StatusPartial
+	}
+	return StatusAborted
+}
+
 // Spent is what a try took of limits.budget, or may take at the most.
 type Spent struct {
 	Calls  int64 `json:"calls,omitempty"`

@@ -17,6 +17,7 @@ import (
 type derived struct {
 	features   verdict.Features
 	evaluation verdict.Evaluation
+	again      int // trials whose features were made again from their texts
 	files      []derivedFile
 }
 
@@ -32,21 +33,72 @@ func (d *derived) add(name string, v any) error {
 }
 
 // derive makes features and evaluation again; digest is that of the observations. The plan is the one that was carried out, also where
-// this version would plan otherwise. Where texts are withheld, the evaluation is made of the sealed features.
+// this version would plan otherwise. Where texts are withheld, the features that need them are taken as they are sealed.
 func derive(b *Bundle, digest string) (d *derived, err error) {
 	defer func() { // ranks and counts that nobody could have observed, in a bundle that was made up
 		if r := recover(); r != nil {
 			d, err = nil, fmt.Errorf("its observations cannot be: %v", r)
 		}
 	}()
-	d = &derived{features: b.Features}
-	if !withheld(&b.Observations) {
-		if d.features, err = verdict.Extract(&b.Experiment, &b.Case, &b.Observations); err != nil {
+	d = &derived{again: len(b.Observations.Trials)}
+	if d.features, err = verdict.Extract(&b.Experiment, &b.Case, &b.Observations); err != nil {
+		return nil, err
+	}
+	if withheld(&b.Observations) {
+		if d.again, err = d.keepSealed(&b.Features, &b.Observations); err != nil {
 			return nil, err
 		}
 	}
 	d.evaluation = verdict.EvaluateDigested(digest, &b.Experiment, &b.Case, &b.Plan, &b.Observations, &d.features)
 	return d, errors.Join(d.add(featuresFile, &d.features), d.add(evaluationFile, &d.evaluation))
+}
+
+// keepSealed puts the sealed features in place of those that need a withheld text, and counts the trials for which it did not.
+func (d *derived) keepSealed(sealed *verdict.Features, o *matrix.Observations) (again int, err error) {
+	now := &d.features
+	if len(sealed.Gold) != len(now.Gold) || len(sealed.Retrievals) != len(now.Retrievals) || len(sealed.Trials) != len(now.Trials) {
+		return 0, fmt.Errorf("%s is of other observations than those that are here", featuresFile)
+	}
+	gold := withheld(&matrix.Observations{Store: matrix.StoreFacts{Gold: o.Store.Gold}})
+	if gold {
+		now.Fixture, now.Gold = sealed.Fixture, sealed.Gold
+	}
+	for i := range o.Retrievals {
+		r, was := &now.Retrievals[i], &sealed.Retrievals[i]
+		if withheld(&matrix.Observations{Retrievals: o.Retrievals[i : i+1]}) {
+			cell := r.Cell
+			*r = *was
+			r.Cell = cell
+		} else if gold {
+			r.Gold, r.Searches = was.Gold, was.Searches
+		}
+	}
+	numbers, taken := map[int]int{0: 0}, map[int]bool{0: true} // answers are numbered among all of them: only which are equal can be compared
+	for i := range o.Trials {
+		t, was := &now.Trials[i], &sealed.Trials[i]
+		if withheld(&matrix.Observations{Trials: o.Trials[i : i+1]}) {
+			key, cell, rep := t.CallKey, t.Cell, t.Rep
+			*t = *was
+			t.CallKey, t.Cell, t.Rep = key, cell, rep
+			continue
+		}
+		if gold {
+			t.Gold = was.Gold
+		} else {
+			again++
+		}
+		number, known := numbers[t.Answer]
+		switch {
+		case known:
+		case taken[was.Answer]:
+			number = -1 // it is another answer than one with the same number
+		default:
+			number = was.Answer
+		}
+		numbers[t.Answer], taken[number] = number, true
+		t.Answer = number
+	}
+	return again, nil
 }
 
 // withheld reports whether a text was taken out.
@@ -58,6 +110,61 @@ func withheld(o *matrix.Observations) bool {
 		}
 		return nil
 	}) != nil
+}
+
+// asked goes through the rounds of a complete case again and says where a trial is missing or nobody asked for it, "" where none is.
+func asked(b *Bundle, f *verdict.Features) string {
+	if b.Status != StatusComplete {
+		return ""
+	}
+	cells := map[matrix.CellID]int{} // repetitions that were asked for
+	for _, c := range b.Plan.Cells {
+		cells[c.Cell] = 0
+	}
+	for wants := verdict.First(&b.Plan); len(wants) > 0; {
+		more := false
+		for _, w := range wants {
+			more, cells[w.Cell] = more || w.Reps > cells[w.Cell], max(w.Reps, cells[w.Cell])
+		}
+		o, seen, lacks := upTo(b, f, cells)
+		if lacks != "" || !more {
+			return lacks
+		}
+		wants = verdict.Next(&b.Experiment, &b.Case, &b.Plan, o, seen)
+	}
+	for i := range b.Observations.Trials {
+		if t := &b.Observations.Trials[i]; t.Rep > cells[t.Cell] {
+			return fmt.Sprintf("repetition %d of cell %q is there, and what was observed before asks for %d", t.Rep, t.Cell, cells[t.Cell])
+		}
+	}
+	return ""
+}
+
+// upTo is what was known when no more repetitions of each cell had been made, and which of them is lacking.
+func upTo(b *Bundle, f *verdict.Features, reps map[matrix.CellID]int) (*matrix.Observations, *verdict.Features, string) {
+	o, seen := b.Observations, *f
+	o.Judgements, o.Store.FingerprintAfter, o.Store.ContentAfter, o.Store.ItemsAfter = nil, "", "", 0 // which came later
+	o.Trials, seen.Trials, o.Retrievals, seen.Retrievals = nil, nil, nil, nil
+	last := map[matrix.CellID]*matrix.Trial{}
+	for i := range b.Observations.Trials {
+		if t := &b.Observations.Trials[i]; t.Rep <= reps[t.Cell] {
+			o.Trials, seen.Trials = append(o.Trials, *t), append(seen.Trials, f.Trials[i])
+			last[t.Cell] = t
+		}
+	}
+	for i := range b.Observations.Retrievals {
+		r := &b.Observations.Retrievals[i]
+		if n, generates := reps[r.Cell]; !generates || n > 0 {
+			o.Retrievals, seen.Retrievals = append(o.Retrievals, *r), append(seen.Retrievals, f.Retrievals[i])
+		}
+	}
+	for _, c := range b.Plan.Cells {
+		n := reps[c.Cell]
+		if t := last[c.Cell]; n > 0 && (t == nil || t.Rep < n && t.Status != matrix.StatusNotRun) {
+			return nil, nil, fmt.Sprintf("what was observed asks for %d repetitions of cell %q, and not all of them are there", n, c.Cell)
+		}
+	}
+	return &o, &seen, ""
 }
 
 // derivePlan makes the plan again. Of the sealed one it takes only whether the generator was held to be deterministic, and whether it

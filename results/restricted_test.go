@@ -216,6 +216,9 @@ func TestVerifyRedacted(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, after := Verify(whole, Policy{}), Verify(done.Copy, Policy{})
+	for _, v := range []*Verification{before, after} { // by other rules than these, what follows without the texts is another thing
+		v.Problems = slices.DeleteFunc(v.Problems, func(p Problem) bool { return p.Step == stepEvaluator })
+	}
 	if diff := cmp.Diff(before.Problems, after.Problems); diff != "" {
 		t.Errorf("(-whole +copy):\n%s", diff)
 	}

@@ -61,8 +61,11 @@ type Verification struct {
 	Withheld  int         `json:"withheld"`            // restricted files that were taken out
 	InDoubt   int         `json:"in_doubt"`            // calls that were announced and of which nothing tells what came back
 	Verdict   string      `json:"verdict,omitempty"`   // as it is sealed: the defects, or the outcome
+	Remade    string      `json:"remade,omitempty"`    // the verdict as this program makes it again, where it is another
 	SignedBy  []Signer    `json:"signed_by,omitempty"` // by which of the keys of [Policy]
 	Derived   bool        `json:"derived"`             // plan, features and evaluation were made again and are the same bytes
+	Trials    int         `json:"trials,omitempty"`    // that were observed
+	Again     int         `json:"again,omitempty"`     // of them, whose features were made again from texts that are here; the others are as sealed
 	Problems  []Problem   `json:"problems"`
 }
 
@@ -443,6 +446,7 @@ func (v *verifier) checkDigests() {
 			v.report(same.file, 0, "%s is %q, and %s says %q", same.what, same.is, same.of, same.want)
 		}
 	}
+	v.checkPins()
 }
 
 // readJournal holds the journal to its chain and its end.
@@ -470,8 +474,9 @@ func (v *verifier) readJournal() {
 		key     string
 		attempt int
 	}
-	open := map[call]bool{}
-	plan := ""
+	open := map[call]int{} // announced, and nothing tells what came of it
+	durable := map[call]bool{}
+	var plan Record
 	for i, r := range j.Records {
 		line := i + 1
 		if (r.Type == RecordOpen) != (i == 0) || (r.Type == RecordClose) != (line == len(j.Records)) {
@@ -483,29 +488,60 @@ func (v *verifier) readJournal() {
 				v.report(journalFile, line, "it is of case %q in execution %q, and %s of %q in %q", r.Case, r.Execution, manifestFile, m.CaseID, m.ExecID)
 			}
 		case RecordPlan:
-			plan = r.Plan
+			plan = r
 		case RecordIntent:
-			open[call{r.CallKey, r.Attempt}] = true
-		case RecordResult, RecordFailure:
-			if !open[call{r.CallKey, r.Attempt}] && !v.announced(i, r.CallKey) {
-				v.report(journalFile, line, "an outcome of call %s that no record announces", r.CallKey)
+			c := call{r.CallKey, r.Attempt}
+			if open[c]++; durable[c] { // another is made again by whoever goes on
+				v.report(journalFile, line, "try %d of call %s is announced twice", r.Attempt, r.CallKey)
 			}
-			delete(open, call{r.CallKey, r.Attempt})
+			durable[c] = r.Durable
+		case RecordResult, RecordFailure:
+			c := call{r.CallKey, r.Attempt}
+			if open[c] == 0 {
+				v.report(journalFile, line, "an outcome of try %d of call %s that no record announces", r.Attempt, r.CallKey)
+			}
+			delete(open, c)
 		case RecordClose:
 			if r.Text != m.Status {
 				v.report(journalFile, line, "it was closed as %q, and %s says %q", r.Text, manifestFile, m.Status)
 			}
 		}
 	}
-	if plan != "" && plan != m.Digests.Plan {
-		v.report(journalFile, 0, "its last plan is %s, and %s lists %s", plan, manifestFile, m.Digests.Plan)
+	if plan.Plan != m.Digests.Plan {
+		v.report(journalFile, 0, "its last plan is %q, and %s lists %s", plan.Plan, manifestFile, m.Digests.Plan)
 	}
+	if p := &v.bundle.Plan; !v.broken && (plan.Generations != p.Generations() || plan.Retrievals != len(p.Retrievals)) {
+		v.report(journalFile, 0, "its last plan has %d generations and %d retrievals, and %s %d and %d", plan.Generations, plan.Retrievals, planFile, p.Generations(), len(p.Retrievals))
+	}
+	v.checkBegun()
 	v.InDoubt = len(open)
 }
 
-// announced reports whether an intent of that call stands before the record.
-func (v *verifier) announced(before int, key string) bool {
-	return slices.ContainsFunc(v.journal.Records[:before], func(r Record) bool { return r.Type == RecordIntent && r.CallKey == key })
+// checkBegun holds the journal to the pins that it was begun with, and what it took from another execution to the observations that say so.
+func (v *verifier) checkBegun() {
+	if v.broken {
+		return
+	}
+	pins, err := begunPins(&v.bundle)
+	if len(v.journal.Records) == 0 {
+		return // which was reported
+	}
+	if begun := v.journal.Records[0].PinsDigest; err != nil || begun != "" && begun != pins {
+		v.report(journalFile, 1, "it was begun with the pins %s, and what %s says was declared is %s", begun, pinsFile, pins)
+	}
+	o := &v.bundle.Observations
+	here := map[string]bool{} // calls that were made in this execution
+	for i := range o.Trials {
+		here[o.Trials[i].CallKey] = !o.Trials[i].FromJournal
+	}
+	for i := range o.Judgements {
+		here[o.Judgements[i].CallKey] = !o.Judgements[i].FromJournal
+	}
+	for i, r := range v.journal.Records {
+		if r.From != "" && (here[r.CallKey] || r.From == v.manifest.ExecID) {
+			v.report(journalFile, i+1, "call %s is said to be of execution %q, and was made in this one", r.CallKey, r.From)
+		}
+	}
 }
 
 // checkDerived makes plan, features and evaluation again.
@@ -514,11 +550,17 @@ func (v *verifier) checkDerived() {
 		return
 	}
 	b := &v.bundle
+	again, err := derive(b, v.observed)
+	if err == nil {
+		if now := VerdictOf(&again.evaluation); now != v.Verdict {
+			v.Remade = now
+		}
+	}
 	if sealed := b.Evaluation.Ruleset; sealed != verdict.Ruleset() {
 		v.reportAs(stepEvaluator, evaluationFile, 0, "it was decided by the rules %s, and this program has %s: what is derived was not compared", sealed, verdict.Ruleset())
+		v.sayRemade(stepEvaluator)
 		return
 	}
-	again, err := derive(b, v.observed)
 	if err == nil {
 		var plan *matrix.Plan
 		if plan, err = derivePlan(b); err == nil {
@@ -534,13 +576,25 @@ func (v *verifier) checkDerived() {
 		name, why = stepEvaluator, fmt.Sprintf("by the same rules in another build: it was sealed by %s, and this is %s", v.manifest.Tool, BuildTool())
 	}
 	same := true
+	if says := asked(b, &again.features); says != "" {
+		v.reportAs(name, generationsFile, 0, "%s, %s", says, why)
+		same = false
+	}
 	for _, f := range again.files {
 		if sealed := v.data[f.name]; !bytes.Equal(sealed, f.data) {
 			same = false
 			v.reportAs(name, f.name, 0, "made again from what was observed it has other bytes, %s; %s", why, firstDifference(sealed, f.data))
 		}
 	}
-	v.Derived = same
+	v.sayRemade(name)
+	v.Derived, v.Trials, v.Again = same, len(b.Observations.Trials), again.again
+}
+
+// sayRemade tells both verdicts where they differ: whoever names another program as the evaluator chooses what is sealed.
+func (v *verifier) sayRemade(step string) {
+	if v.Remade != "" {
+		v.reportAs(step, evaluationFile, 0, "the verdict that is shown, %q, is what was sealed; made again it is %q", v.Verdict, v.Remade)
+	}
 }
 
 // firstDifference shows where two JSON texts part.

@@ -88,9 +88,9 @@ func reseal(tb testing.TB, dir string, change func(*Manifest)) {
 		data := read(tb, dir, name)
 		f := class[name]
 		if f.Path == "" {
-			f = File{Class: ClassObserved, MediaType: "text/plain", Path: name}
+			f = File{Class: ClassObserved, MediaType: "text/plain", Path: name, Restricted: strings.HasPrefix(name, restrictedFolder)}
 		}
-		f.SHA256, f.Size = fmt.Sprintf("%x", sha256.Sum256(data)), int64(len(data))
+		f.SHA256, f.Size = fmt.Sprintf("%x", sha256.Sum256(data)), f.told(int64(len(data)))
 		m.Files = append(m.Files, f)
 	}
 	for name, into := range map[string]*string{caseFile: &m.Digests.Case, pinsFile: &m.Digests.Pins, planFile: &m.Digests.Plan, evaluationFile: &m.Digests.Evaluation} {
@@ -204,7 +204,26 @@ func TestVerifyFindsTampering(t *testing.T) {
 		}
 		return b.Observations.Trials[0].Answer.Ref
 	}
+	forge := func(from, to string) func(t *testing.T, dir string) { // another answer to the first trial, which is called what it is not
+		return func(t *testing.T, dir string) {
+			ref, forged := firstAnswer(dir), []byte("The mooring fee is ninety crowns.")
+			place(t, dir, blobPath(matrix.DigestBytes(forged)), forged)
+			edited(t, dir, generationsFile, `"answer":"`+ref, `"answer":"`+matrix.DigestBytes(forged))
+			edited(t, dir, generationsFile, from, strings.ReplaceAll(to, "$", matrix.DigestBytes(forged)))
+		}
+	}
 	lines := func(dir, name string) [][]byte { return slices.Collect(bytes.Lines(read(t, dir, name))) }
+	rechain := func(change func([][]byte) [][]byte) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) { place(t, dir, journalFile, chained(t, change(records(t, dir)))) }
+	}
+	replaced := func(from, to string) func([][]byte) [][]byte {
+		return func(all [][]byte) [][]byte {
+			for i := range all {
+				all[i] = bytes.ReplaceAll(all[i], []byte(from), []byte(to))
+			}
+			return all
+		}
+	}
 	for name, tc := range map[string]struct {
 		attack func(t *testing.T, dir string)
 		reseal bool
@@ -255,7 +274,18 @@ func TestVerifyFindsTampering(t *testing.T) {
 		"a feature is edited":             {func(t *testing.T, dir string) { edited(t, dir, featuresFile, `"meets":true`, `"meets":false`) }, true, "derived", "features.json: made again", ""},
 		"the plan is edited":              {func(t *testing.T, dir string) { edited(t, dir, planFile, "the order is reversed", "nothing") }, true, "derived", "plan.json: made again", ""},
 		"the experiment is edited":        {func(t *testing.T, dir string) { edited(t, dir, experimentFile, `"k":2`, `"k":3`) }, true, "digests", "pins.json: experiment is", ""},
-		"the case is edited":              {func(t *testing.T, dir string) { edited(t, dir, caseFile, "mooring", "docking") }, true, "digests", "plan.json: case_digest is", ""},
+		"the model that was asked is another": {func(t *testing.T, dir string) {
+			edited(t, dir, pinsFile, `"model_requested":"`, `"model_requested":"other-`)
+		}, true, "digests", "pins.generator.model_requested was", ""},
+		"a model that nobody was answered by": {func(t *testing.T, dir string) {
+			edited(t, dir, pinsFile, `"model_requested":`, `"model_reported":["zz"],"model_requested":`)
+		}, true, "digests", "pins.generator.model_reported was", ""},
+		"the pinned prompt is another": {func(t *testing.T, dir string) {
+			edited(t, dir, pinsFile, `"user_sha256":"sha256:`, `"user_sha256":"sha256:0`)
+		}, true, "digests", "pins.prompt.user_sha256 was", ""},
+		"the pinned parameters are others": {func(t *testing.T, dir string) { edited(t, dir, pinsFile, `"temperature":"0`, `"temperature":"10`) }, true, "digests", "pins.generator.params.temperature was", ""},
+		"the pinned store is another":      {func(t *testing.T, dir string) { edited(t, dir, pinsFile, `"count":"`, `"count":"9`) }, true, "digests", "pins.store.count was", ""},
+		"the case is edited":               {func(t *testing.T, dir string) { edited(t, dir, caseFile, "mooring", "docking") }, true, "digests", "plan.json: case_digest is", ""},
 		"another form of the same JSON": {func(t *testing.T, dir string) {
 			place(t, dir, pinsFile, append(read(t, dir, pinsFile), '\n'))
 		}, true, "digests", "pins.json: its bytes are not the canonical form", ""},
@@ -265,6 +295,18 @@ func TestVerifyFindsTampering(t *testing.T) {
 			place(t, dir, blobPath(matrix.DigestBytes(forged)), forged)
 			edited(t, dir, generationsFile, `"answer":"`+ref, `"answer":"`+matrix.DigestBytes(forged))
 		}, true, "references", "generations.jsonl:1: its answer is", ""},
+		"an answer is another one and nobody asked": {forge(`"attempts":1`, `"attempts":0`), true, "references", "generations.jsonl:1: its answer is", ""},
+		"an answer is another one and was cut":      {forge(`"attempts":1`, `"answer_lossy":true,"attempts":1`), true, "references", "generations.jsonl:1: its answer is", ""},
+		"an answer is another one and a refusal":    {forge(`"attempts":1`, `"refusal":"$","attempts":1`), true, "references", "generations.jsonl:1: its answer is", ""},
+		"an answer is another one and cached":       {forge(`"attempts":1`, `"cached":true`), true, "references", "generations.jsonl:1: its answer is said to be from elsewhere", ""},
+		"an answer is that of another call":         {forge(`"attempts":1`, `"same_as":"sha256:7"`), true, "references", "generations.jsonl:1: its answer is said to be from elsewhere", ""},
+		"a trial was made and is said to be not":    {func(t *testing.T, dir string) { edited(t, dir, generationsFile, `"status":"ok"`, `"status":"not_run"`) }, true, "references", `its status is "not_run", and`, ""},
+		"a text may be withheld and no rule says so": {func(t *testing.T, dir string) {
+			ref := firstAnswer(dir)
+			hidden := newSalted(read(t, dir, blobPath(ref)))
+			place(t, dir, refPath(hidden.ref), hidden.data)
+			edited(t, dir, generationsFile, `"answer":"`+ref, `"answer":"`+hidden.ref)
+		}, true, "references", "it is restricted, and the experiment declares no sensitivity", ""},
 		"a blob that nothing names": {func(t *testing.T, dir string) {
 			place(t, dir, blobPath(matrix.DigestBytes([]byte("x"))), []byte("x"))
 		}, true, "references", "nothing in the bundle names it", ""},
@@ -276,6 +318,12 @@ func TestVerifyFindsTampering(t *testing.T) {
 			all := lines(dir, generationsFile)
 			place(t, dir, generationsFile, bytes.Join(all[1:], nil))
 		}, true, "references", `cell "A" is planned, and was neither observed nor is it "not_run"`, ""},
+		"a trial that was to be made is not": {func(t *testing.T, dir string) {
+			notRun(t, dir, "no cell asks for it")
+		}, true, "references", "and no call had failed", ""},
+		"what is partial is called complete": {func(t *testing.T, dir string) {
+			notRun(t, dir, NotMadeSealed)
+		}, true, "references", "its status is \"complete\", and calls are there that were not made", ""},
 		"a trial is counted twice": {func(t *testing.T, dir string) {
 			all := lines(dir, generationsFile)
 			place(t, dir, generationsFile, bytes.Join(slices.Insert(all, 1, all[0]), nil))
@@ -320,6 +368,17 @@ func TestVerifyFindsTampering(t *testing.T) {
 			}
 			place(t, dir, journalFile, chained(t, slices.Insert(all, len(all)-1, rec)))
 		}, true, "references", "what came of it was not observed", ""},
+		"the seed is another": {func(t *testing.T, dir string) { edited(t, dir, generationsFile, `"seed":`, `"seed":7`) }, true, "references", "is not of the prompt and the seed", ""},
+		"a result stands twice in a new chain": {rechain(func(all [][]byte) [][]byte {
+			at := slices.IndexFunc(all, func(rec []byte) bool { return bytes.HasPrefix(rec, []byte(`{"t":"result"`)) })
+			return slices.Insert(all, at, all[at])
+		}), true, "journal", "that no record announces", ""},
+		"the plan is dropped from a new chain": {rechain(func(all [][]byte) [][]byte {
+			return slices.DeleteFunc(all, func(rec []byte) bool { return bytes.HasPrefix(rec, []byte(`{"t":"plan"`)) })
+		}), true, "journal", `its last plan is ""`, ""},
+		"the plan in a new chain counts others":     {rechain(replaced(`"generations":`, `"generations":1`)), true, "journal", "generations and", ""},
+		"a new chain was begun with other pins":     {rechain(replaced(`"pins_digest":"sha256:`, `"pins_digest":"sha256:0`)), true, "journal", "it was begun with the pins", ""},
+		"a result in a new chain is from elsewhere": {rechain(replaced(`{"t":"result",`, `{"t":"result","from":"20200101T000000Z-aaaaaa",`)), true, "journal", "and was made in this one", ""},
 		"the journal of another bundle": {func(t *testing.T, dir string) {
 			place(t, dir, journalFile, read(t, unpack(t, golden["judge"]), journalFile))
 		}, true, "journal", "it is of case", ""},
@@ -359,6 +418,88 @@ func TestVerifyFindsTampering(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Trials that are dropped with all that tells of them, and with a verdict of the others, are missed.
+func TestVerifyMissesDroppedTrials(t *testing.T) {
+	t.Parallel()
+	whole := current(t, "noisy")
+	b, err := Open(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing := map[string]bool{}
+	for i := range b.Features.Trials {
+		failing[b.Observations.Trials[i].CallKey] = !b.Features.Trials[i].Meets
+	}
+	for name, tc := range map[string]struct {
+		drop func(*matrix.Trial) bool
+		want string
+	}{
+		"none":            {func(*matrix.Trial) bool { return false }, ""},
+		"the failing":     {func(t *matrix.Trial) bool { return failing[t.CallKey] }, "not all of them are there"},
+		"the first":       {func(t *matrix.Trial) bool { return t.Rep == 1 }, "repetition 1 was not observed"},
+		"all but a few":   {func(t *matrix.Trial) bool { return t.Rep > 2 }, "not all of them are there"},
+		"those of a cell": {func(t *matrix.Trial) bool { return t.Cell == matrix.CellB }, `cell "B" is planned`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := unpack(t, packFolder(t, whole))
+			dropTrials(t, dir, tc.drop)
+			reseal(t, dir, nil)
+			r, err := ReplayBundle(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			place(t, dir, featuresFile, r.Features)
+			place(t, dir, evaluationFile, r.Evaluation)
+			reseal(t, dir, nil)
+			if v := Verify(dir, Policy{}); v.State == StateIntact != (tc.want == "") || !strings.Contains(listed(v), tc.want) {
+				t.Errorf("%s\n%s", v.State, listed(v))
+			}
+		})
+	}
+}
+
+// dropTrials takes trials out of the observations, with all that the journal tells of them.
+func dropTrials(tb testing.TB, dir string, which func(*matrix.Trial) bool) (dropped int) {
+	tb.Helper()
+	trials, err := decodeLines[matrix.Trial](read(tb, dir, generationsFile))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	kept, gone := [][]byte{}, [][]byte{}
+	for i, line := range slices.Collect(bytes.Lines(read(tb, dir, generationsFile))) {
+		if which(&trials[i]) {
+			dropped, gone = dropped+1, append(gone, []byte(trials[i].CallKey))
+		} else {
+			kept = append(kept, line)
+		}
+	}
+	place(tb, dir, generationsFile, bytes.Join(kept, nil))
+	place(tb, dir, journalFile, chained(tb, slices.DeleteFunc(records(tb, dir), func(rec []byte) bool {
+		return slices.ContainsFunc(gone, func(key []byte) bool { return bytes.Contains(rec, key) })
+	})))
+	return dropped
+}
+
+// notRun makes of the first trial one that was not made.
+func notRun(tb testing.TB, dir, reason string) {
+	tb.Helper()
+	lines := slices.Collect(bytes.Lines(read(tb, dir, generationsFile)))
+	var t matrix.Trial
+	if err := json.Unmarshal(lines[0], &t); err != nil {
+		tb.Fatal(err)
+	}
+	key := t.CallKey
+	t = matrix.Trial{CallKey: key, Cell: t.Cell, Rep: t.Rep, Packed: t.Packed, Prompt: t.Prompt, Seed: t.Seed, Retrieval: t.Retrieval, Status: matrix.StatusNotRun, Reason: reason}
+	line, err := json.Marshal(t)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	lines[0] = append(line, '\n')
+	place(tb, dir, generationsFile, bytes.Join(lines, nil))
+	place(tb, dir, journalFile, chained(tb, slices.DeleteFunc(records(tb, dir), func(rec []byte) bool { return bytes.Contains(rec, []byte(key)) })))
 }
 
 func listed(v *Verification) string {
@@ -448,6 +589,27 @@ func TestOtherRules(t *testing.T) {
 	}
 }
 
+// A verdict that is said to be of another build or of other rules is shown with the one that follows.
+func TestVerifyShowsBothVerdicts(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(dir string, m *Manifest){
+		"another build": func(_ string, m *Manifest) { m.Tool.Version, m.Tool.Commit = "9.9.9", "abc" },
+		"other rules": func(dir string, m *Manifest) {
+			m.Evaluator.Ruleset = matrix.DigestBytes([]byte("other rules"))
+			edited(t, dir, evaluationFile, verdict.Ruleset(), m.Evaluator.Ruleset)
+		},
+	} {
+		dir := current(t, "pass")
+		edited(t, dir, evaluationFile, `"outcome":"pass"`, `"outcome":"fail"`)
+		reseal(t, dir, func(m *Manifest) { change(dir, m) })
+		reseal(t, dir, nil)
+		v := Verify(dir, Policy{})
+		if want := `"fail", is what was sealed; made again it is "pass"`; v.State != StateEvaluator || v.Derived || v.Verdict != "fail" || v.Remade != "pass" || !strings.Contains(listed(v), want) {
+			t.Errorf("%s: %s, %q and %q\n%s", name, v.State, v.Verdict, v.Remade, listed(v))
+		}
+	}
+}
+
 // What a reader of a clock, a load or a network would see otherwise leaves the digests as they are, and what a model says does not.
 func TestOnlyWhatWasSaidCounts(t *testing.T) {
 	t.Parallel()
@@ -528,6 +690,40 @@ func TestVerdictFollowsWithoutTexts(t *testing.T) {
 		without, err := derive(b, b.Manifest.Digests.Observation)
 		if err != nil || !bytes.Equal(without.files[1].data, with.files[1].data) || sameEvaluator(&b.Manifest) && !bytes.Equal(without.files[1].data, sealed) {
 			t.Errorf("%s: %v, another evaluation follows", name, err)
+		}
+	}
+}
+
+// What is withheld of one trial leaves the others to be made again: their sealed features are not taken for good.
+func TestOneWithheldTextHidesNoOther(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*verdict.Features){
+		"":            func(*verdict.Features) {},
+		"a verdict":   func(f *verdict.Features) { f.Trials[1].Meets = !f.Trials[1].Meets },
+		"a number":    func(f *verdict.Features) { f.Trials[1].Answer = 99 - f.Trials[2].Answer },
+		"a gold item": func(f *verdict.Features) { f.Gold[0].Items = nil },
+		"a ranking":   func(f *verdict.Features) { f.Retrievals[0].Gold[0].BySpan++ },
+	} {
+		b, err := Open(goldens(t)["noisy"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole, err := derive(b, b.Manifest.Digests.Observation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := decodeJSON(whole.files[0].data, &b.Features, true); err != nil {
+			t.Fatal(err)
+		}
+		change(&b.Features)
+		b.Observations.Trials[0].Answer.Value = ""
+		sealed, err := matrix.Canonical(&b.Features)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := derive(b, b.Manifest.Digests.Observation)
+		if err != nil || bytes.Equal(d.files[0].data, sealed) != (name == "") || d.again != len(b.Observations.Trials)-1 {
+			t.Errorf("%q changed: %v, the same %t, %d of %d trials made again", name, err, bytes.Equal(d.files[0].data, sealed), d.again, len(b.Observations.Trials))
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
@@ -16,8 +15,7 @@ import (
 	"github.com/culprit-rag/culprit/results"
 )
 
-// maxAnswer is the most of an answer that is kept and judged; the rest is cut and said so.
-const maxAnswer = 1 << 20
+const maxAnswer = matrix.MaxAnswer
 
 // trials runs the cells that generate, round by round: what was seen decides what is asked for next. Within a round the calls run side
 // by side, and each writes its own place.
@@ -188,15 +186,8 @@ func (r *caseRun) prepare(t *matrix.Trial, settings string, prompt []matrix.Prom
 	for _, m := range prompt {
 		t.PromptTokensLocal += m.Tokens
 	}
-	asked := slices.Clone(prompt)
-	for i := range asked { // how it is counted here is no part of what is asked
-		asked[i].Tokens = 0
-	}
 	var err error
-	if call.Input, err = matrix.Digest(struct {
-		Prompt []matrix.PromptMessage
-		Seed   int64
-	}{asked, t.Seed}); err != nil {
+	if call.Input, err = matrix.GenerateInput(prompt, t.Seed); err != nil {
 		return err
 	}
 	if t.CallKey, err = call.Key(); err != nil {
@@ -327,12 +318,7 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 		t.Error = &matrix.CallError{Kind: string(adapters.KindPermanent), Message: fmt.Sprintf("the answer is too large: it has %d bytes, and %d are read", len(text), results.MaxResponse)}
 		return
 	}
-	if len(text) > maxAnswer {
-		text, t.AnswerLossy = text[:maxAnswer], true
-	}
-	if !utf8.ValidString(text) {
-		text, t.AnswerLossy = strings.ToValidUTF8(text, "\uFFFD"), true
-	}
+	text, t.AnswerLossy = matrix.ReadAnswer(text)
 	t.Answer = matrix.NewText(text)
 	if response.Refusal != "" {
 		t.Refusal = matrix.NewText(clamp(response.Refusal, maxAnswer))

@@ -39,12 +39,6 @@ func (e *InDoubtError) Error() string {
 // Is makes errors.Is(err, results.ErrInDoubt) hold.
 func (e *InDoubtError) Is(target error) bool { return target == results.ErrInDoubt }
 
-// Reasons why a call of a resumed run is not made.
-const (
-	notMadeSkipped = "it may have been made before the run was ended, which nobody knows, and it was not made again (--in-doubt skip)"
-	notMadeSealed  = "the run was ended before it was made, and then sealed"
-)
-
 // resume opens an execution to go on with it, and returns what it was begun with, and what its unfinished
 // cases took of the budget.
 func resume(l *experiments.Loaded, o *Options) (*results.Execution, *results.Invocation, results.Spent, error) {
@@ -278,7 +272,7 @@ func (r *caseRun) recall(call matrix.Call, key string, durable bool) (_ *recorde
 	p := r.recorder.Past(key)
 	switch {
 	case p != nil && p.Skipped:
-		return nil, notMadeSkipped, nil
+		return nil, results.NotMadeSkipped, nil
 	case p != nil && p.Observed != nil && (r.resuming.Seal || !r.triesAgain(p.Outcome.Error)):
 		known, err := decodeRecorded(p.Observed)
 		if err != nil {
@@ -292,7 +286,7 @@ func (r *caseRun) recall(call matrix.Call, key string, durable bool) (_ *recorde
 		}
 		return known, "", nil
 	case r.resuming.Seal:
-		return nil, notMadeSealed, nil
+		return nil, results.NotMadeSealed, nil
 	}
 	return nil, "", nil
 }
@@ -315,35 +309,6 @@ type pastError struct{ *matrix.CallError }
 func (e pastError) Error() string { return e.Message }
 func (e pastError) Unwrap() error {
 	return &adapters.Error{Kind: adapters.Kind(e.Kind), Err: errors.New(e.Cause())}
-}
-
-// statusOf is that of the bundle of a case.
-func statusOf(o *matrix.Observations) string {
-	made, lacks := false, false
-	look := func(status matrix.Status, reason string) {
-		made = made || status != matrix.StatusNotRun
-		lacks = lacks || status == matrix.StatusNotRun && (reason == notMadeSkipped || reason == notMadeSealed)
-	}
-	if o.Rewriting != nil {
-		look(o.Rewriting.Status, o.Rewriting.Reason)
-	}
-	for i := range o.Retrievals {
-		look(o.Retrievals[i].Status, o.Retrievals[i].Reason)
-	}
-	made = false // a search alone is no answer
-	for i := range o.Trials {
-		look(o.Trials[i].Status, o.Trials[i].Reason)
-	}
-	for i := range o.Judgements {
-		look(o.Judgements[i].Status, o.Judgements[i].Reason)
-	}
-	switch {
-	case !lacks:
-		return results.StatusComplete
-	case made:
-		return results.StatusPartial
-	}
-	return results.StatusAborted
 }
 
 // remember lets a failure that was kept show what it has shown.

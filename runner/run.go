@@ -460,7 +460,7 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 	}
 	path, err := o.writer.Seal(results.Bundle{
 		Case: *c, CaseSource: o.lc.Source, Experiment: *s.experiment, Pins: pins, Plan: *o.plan,
-		Observations: *o.observations, Features: *o.features, Evaluation: evaluation, Status: statusOf(o.observations),
+		Observations: *o.observations, Features: *o.features, Evaluation: evaluation, Status: results.StatusOf(o.observations),
 	})
 	if err != nil {
 		return nil, err

@@ -43,7 +43,10 @@ func nameOf(path string) string {
 
 func (p *page) verified(v *results.Verification, widest int) {
 	parts := []string{p.mark(stateMarks[v.State]) + " " + p.bold(pad(fitID(nameOf(v.Path), maxName), widest)), stateNames[v.State]}
-	if v.Verdict != "" {
+	switch {
+	case v.Remade != "":
+		parts = append(parts, "sealed as "+fit(v.Verdict, maxName), "made again "+fit(v.Remade, maxName))
+	case v.Verdict != "":
 		parts = append(parts, fit(v.Verdict, maxName))
 	}
 	if v.Files > 0 {
@@ -99,13 +102,16 @@ func (p *page) proves(proves, not []string) {
 
 // Proves says what follows from verifications, and what does not.
 func Proves(all []*results.Verification) (proves, not []string) {
-	intact, derived, signed := 0, 0, 0
+	intact, derived, sealedFeatures, trials, again, signed := 0, 0, 0, 0, 0, 0
 	var signers []string
 	signedBy := map[string]int{}
 	for _, v := range all {
 		if v.State != results.StateBroken && v.State != results.StateMalformed {
 			intact++
-			if v.Derived {
+			switch {
+			case v.Derived && v.Withheld > 0:
+				derived, sealedFeatures, trials, again = derived+1, sealedFeatures+1, trials+v.Trials, again+v.Again
+			case v.Derived:
 				derived++
 			}
 			if len(v.SignedBy) > 0 {
@@ -127,8 +133,14 @@ func Proves(all []*results.Verification) (proves, not []string) {
 	if intact > 0 {
 		proves = append(proves, of(intact)+": no byte was changed, added or taken away since the manifest was written, and what is inside belongs together")
 	}
-	if derived > 0 {
-		proves = append(proves, of(derived)+": the verdict follows from what was observed; made again by this program, it is the same bytes")
+	if n := derived - sealedFeatures; n > 0 {
+		proves = append(proves, of(n)+": the verdict follows from what was observed; made again by this program, it is the same bytes")
+	}
+	if sealedFeatures > 0 {
+		proves = append(proves, of(sealedFeatures)+fmt.Sprintf(": the verdict follows from the sealed features; %d of %s features were made again from texts that are here", again, counted(trials, "trial's", "trials'")))
+		if again < trials {
+			not = append(not, of(sealedFeatures)+": that the sealed features follow from the texts that are withheld")
+		}
 	}
 	for _, by := range signers {
 		proves = append(proves, of(signedBy[by])+": signed with the key "+Safe(by))
@@ -143,6 +155,7 @@ func Proves(all []*results.Verification) (proves, not []string) {
 		not = append(not, "who sealed it, and when: whoever can write the file can write a manifest for it")
 	}
 	return proves, append(not,
+		"that case/case.yaml says what case/resolved.json does: it is under the seal alone",
 		"that the store and the model said what is recorded, or would say it again",
 		"that the verdict is right, or that the case asks what matters",
 		"that there was no other execution, of which nothing is shown",
