@@ -180,7 +180,7 @@ func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *
 	if _, err := e.root.Lstat(w.bundle()); err == nil {
 		return nil, fmt.Errorf("bundle %q: %w", w.bundle(), os.ErrExist)
 	}
-	if err := e.root.MkdirAll(path.Dir(w.work()), 0o700); err != nil {
+	if err := e.makeWork(path.Dir(w.work())); err != nil {
 		return nil, err
 	}
 	made := e.root.Mkdir(w.work(), 0o700)

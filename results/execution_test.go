@@ -1,9 +1,11 @@
 package results
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -47,4 +49,33 @@ func TestExecutionsOfOneSecond(t *testing.T) {
 	if err != nil || id <= end || id.Time().Sub(testTime).Seconds() != 1 {
 		t.Errorf("behind %s comes %s, %v", end, id, err)
 	}
+}
+
+// Executions that end and begin side by side do not take each other's folder of work away.
+func TestWorkOfManyAtOnce(t *testing.T) {
+	t.Parallel()
+	out := t.TempDir()
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			for n := range 10 {
+				e, err := NewExecution(out, "travel-policy", testTime)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				b := testBundle(t, fmt.Sprintf("case-%d-%d", i, n), 1)
+				if _, err := writeCase(e, b, false); err != nil {
+					t.Error(err)
+				}
+				if err := e.Finish(Summary{}); err != nil {
+					t.Error(err)
+				}
+				if err := e.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
 }

@@ -113,11 +113,21 @@ func (e *Execution) Keep(i Invocation) error {
 	return nil
 }
 
+// makeWork makes a folder for work. An execution that ends removes the folder of all work where nothing is left in it, maybe just now.
+func (e *Execution) makeWork(folder string) (err error) {
+	for range 100 {
+		if err = e.root.MkdirAll(folder, 0o700); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	return err
+}
+
 // lockWork locks the work folder, which it makes where it may be missing.
 func (e *Execution) lockWork(make bool) (err error) {
 	folder := path.Join(workFolder, string(e.id))
 	if make {
-		if err := e.root.MkdirAll(folder, 0o700); err != nil {
+		if err := e.makeWork(folder); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func readFolder(root *os.Root, name string) ([]string, error) {
 		return nil, err
 	}
 	entries, err := f.ReadDir(-1)
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := errors.Join(ignoreMissing(err), f.Close()); err != nil {
 		return nil, err
 	}
 	var names []string

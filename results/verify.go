@@ -55,17 +55,18 @@ type Verification struct {
 	Case      string      `json:"case,omitempty"`
 	Execution ExecutionID `json:"execution,omitempty"`
 	Status    string      `json:"status,omitempty"`
-	Manifest  string      `json:"manifest,omitempty"`  // digest of manifest.json, which a signature would be of
-	Files     int         `json:"files"`               // that were read and hold what is listed
-	Bytes     int64       `json:"bytes"`               // of them
-	Withheld  int         `json:"withheld"`            // restricted files that were taken out
-	InDoubt   int         `json:"in_doubt"`            // calls that were announced and of which nothing tells what came back
-	Verdict   string      `json:"verdict,omitempty"`   // as it is sealed: the defects, or the outcome
-	Remade    string      `json:"remade,omitempty"`    // the verdict as this program makes it again, where it is another
-	SignedBy  []Signer    `json:"signed_by,omitempty"` // by which of the keys of [Policy]
-	Derived   bool        `json:"derived"`             // plan, features and evaluation were made again and are the same bytes
-	Trials    int         `json:"trials,omitempty"`    // that were observed
-	Again     int         `json:"again,omitempty"`     // of them, whose features were made again from texts that are here; the others are as sealed
+	Manifest  string      `json:"manifest,omitempty"`     // digest of manifest.json, which a signature would be of
+	Files     int         `json:"files"`                  // that were read and hold what is listed
+	Bytes     int64       `json:"bytes"`                  // of them
+	Withheld  int         `json:"withheld"`               // restricted files that were taken out
+	Reenacted string      `json:"reenacted_of,omitempty"` // digest of the manifest of the bundle that answered every call
+	InDoubt   int         `json:"in_doubt"`               // calls that were announced and of which nothing tells what came back
+	Verdict   string      `json:"verdict,omitempty"`      // as it is sealed: the defects, or the outcome
+	Remade    string      `json:"remade,omitempty"`       // the verdict as this program makes it again, where it is another
+	SignedBy  []Signer    `json:"signed_by,omitempty"`    // by which of the keys of [Policy]
+	Derived   bool        `json:"derived"`                // plan, features and evaluation were made again and are the same bytes
+	Trials    int         `json:"trials,omitempty"`       // that were observed
+	Again     int         `json:"again,omitempty"`        // of them, whose features were made again from texts that are here; the others are as sealed
 	Problems  []Problem   `json:"problems"`
 }
 
@@ -343,6 +344,7 @@ func (v *verifier) decode() {
 	v.part(generationsFile, decodeLinesInto(&b.Observations.Trials))
 	v.part(storeFile, decodeInto(&b.Observations.Store, false))
 	v.part(environmentFile, decodeInto(&b.Environment, false))
+	v.Reenacted = b.Environment.ReenactedOf
 	v.part(featuresFile, decodeInto(&b.Features, true))
 	v.part(evaluationFile, decodeInto(&b.Evaluation, true))
 	v.part(journalFile, func([]byte) error { return nil })

@@ -104,6 +104,9 @@ func (a *app) sign(o signOptions, args []string) error {
 		a.complain(fmt.Errorf("nothing was signed: %q does not verify: %s\nSee: culprit verify %s", verified[bad].Path, verified[bad].Problems[0], strings.Join(args, " ")), code)
 		return finished(code)
 	}
+	if at := slices.IndexFunc(verified, func(v *results.Verification) bool { return v.Reenacted != "" }); at >= 0 {
+		return usage("nothing was signed: %s was re-enacted of the bundle of manifest %s, and nobody was asked: sign that one", quote(verified[at].Path), verified[at].Reenacted)
+	}
 	record := signRecord{Schema: signSchema, Key: results.Fingerprint(key.Public().(ed25519.PublicKey))}
 	for _, v := range verified {
 		file, err := results.Sign(v.Path, v.Manifest, key)

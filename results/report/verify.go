@@ -55,6 +55,9 @@ func (p *page) verified(v *results.Verification, widest int) {
 	if v.Withheld > 0 {
 		parts = append(parts, "withheld: "+counted(v.Withheld, "file", "files"))
 	}
+	if v.Reenacted != "" {
+		parts = append(parts, "re-enacted of "+fit(v.Reenacted, maxStage)+": nobody was asked")
+	}
 	if v.InDoubt > 0 {
 		parts = append(parts, counted(v.InDoubt, "call", "calls")+" in doubt")
 	}
