@@ -354,11 +354,11 @@ func TestAnswersMayBeReadable(t *testing.T) {
 // and counted, and nothing of the answer is anywhere.
 func TestAttackSecretInAnswer(t *testing.T) {
 	t.Parallel()
-	for _, role := range []string{"generator", "service"} {
+	for _, role := range []string{"generator", "refusing", "service"} { // refusing: in the provider's field of its own
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
 			g := startGossip(t, "/"+role+"/", "")
-			backends, place := keyedDocuments+fmt.Sprintf("  generator: {adapter: openai, base_url: %s/generator/v1, model: m, api_key_env: GENERATOR}\n", g.URL), "GENERATOR"
+			backends, place := keyedDocuments+fmt.Sprintf("  generator: {adapter: openai, base_url: %s/%s/v1, model: m, api_key_env: GENERATOR}\n", g.URL, role), "GENERATOR"
 			if role == "service" {
 				backends, place = keyedDocuments+keyedAnswers+fmt.Sprintf("  service: {adapter: remote, url: %s/service/ask, api_key_env: SERVICE}\n", g.URL), "SERVICE"
 			}
@@ -396,7 +396,7 @@ func TestAttackSecretInAnswer(t *testing.T) {
 				t.Errorf("%d calls in the journal, of which %d do not say %s", asked, len(made), matrix.KindSecret)
 			}
 			for i := range b.Observations.Trials {
-				if trial := &b.Observations.Trials[i]; role == "generator" && trial.Status == matrix.StatusError && (trial.Usage.OutputTokens == nil || *trial.Usage.OutputTokens != 9) {
+				if trial := &b.Observations.Trials[i]; role != "service" && trial.Status == matrix.StatusError && (trial.Usage.OutputTokens == nil || *trial.Usage.OutputTokens != 9) {
 					t.Errorf("%s: the tokens that were paid for are not known", trial.Cell)
 				}
 			}

@@ -176,10 +176,14 @@ func (g *gossip) serve(w http.ResponseWriter, r *http.Request, body []byte, raw 
 	if !strings.Contains(r.URL.Path, g.tells) {
 		answer = `"It is the first of May."`
 	}
+	message := `"content": ` + answer
+	if strings.Contains(r.URL.Path, "/refusing/") {
+		message = `"content": "I cannot say.", "refusal": ` + answer
+	}
 	switch path := r.URL.Path; {
 	case strings.HasSuffix(path, "/chat/completions"):
 		fmt.Fprintf(w, `{"id": %[1]s, "model": %[1]s, "system_fingerprint": %[1]s, "provider": %[1]s, "service_tier": %[1]s, "created": %[1]s, "choices": [
-			{"message": {"content": %[2]s}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 9}}`, raw, answer)
+			{"message": {%[2]s}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 9, "completion_tokens": 9}}`, raw, message)
 	case strings.HasSuffix(path, "/embeddings"):
 		var data []string
 		for i, text := range ask.Input {
