@@ -44,7 +44,7 @@ share their corpus, so the intervals are a little too narrow.
 - **Deterministic faults**: for each fault and shape of experiment, corpora of %d seed(s); the generator gives equal answers to equal requests.
 - **Noisy faults**: the same faults with a generator that is right at the pass rates %s and otherwise wrong or refusing, each answer
   drawn on its own; `+"`runs.repeats`"+` is %s. Each is run twice.
-- **Two faults**: %d pairs in one case, of which the first keeps the evidence from reaching the second. Then the first is mended.
+- **Two faults**: %d pairs in one case, of which the first keeps the evidence from reaching the second. Then the first is mended. Left out are pairs that cannot be told apart or made: a generator's fault with one that always or never refuses, an item that is not stored with faults of its vector, and a late write with faults that a later search meets as well.
 - **Healthy cases**: %d runs of unbroken experiments under the same noise. Where the generator passes at 80 %% or more, any defect is
   false blame; where it passes less often it is not reliable itself, and any stage but the generator's is. One corpus in %d is run with
   all perturbations, the others with A, B and C.
