@@ -300,7 +300,7 @@ func (r JudgeRecord) Lacks() (reasons []string) {
 			reasons = append(reasons, reason)
 		}
 	}
-	reaches := func(v Value, least *big.Rat) bool { return v.OK() && v.number.Cmp(least) >= 0 }
+	reaches := func(v Value, least *big.Rat) bool { return v.OK() && v.rat().Cmp(least) >= 0 }
 	se, sp := r.Labels.lower(0.05)
 	lack(reaches(sp, big.NewRat(9, 10)), "specificity is not shown to be 0.90")
 	lack(reaches(se, big.NewRat(9, 10)), "sensitivity is not shown to be 0.90")

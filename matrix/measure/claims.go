@@ -37,7 +37,7 @@ var half = big.NewRat(1, 2)
 func nearest(text string, to []string) *big.Rat {
 	best := new(big.Rat)
 	for _, other := range to {
-		if s := Similarity(text, other).number; s.Cmp(best) > 0 {
+		if s := Similarity(text, other).rat(); s.Cmp(best) > 0 {
 			best = s
 		}
 	}
@@ -184,10 +184,10 @@ func harmonic(a, b Value) Value {
 		return a
 	case !b.OK():
 		return b
-	case a.number.Sign() == 0 || b.number.Sign() == 0:
+	case a.rat().Sign() == 0 || b.rat().Sign() == 0:
 		return fraction(0, 1)
 	}
-	product := new(big.Rat).Mul(a.number, b.number)
+	product := new(big.Rat).Mul(a.rat(), b.rat())
 	product.Add(product, product)
-	return Value{number: product.Quo(product, new(big.Rat).Add(a.number, b.number)), exact: true}
+	return Value{number: product.Quo(product, new(big.Rat).Add(a.rat(), b.rat())), exact: true}
 }

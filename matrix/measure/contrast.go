@@ -15,7 +15,7 @@ func (t table) possible() bool {
 	return t.kA >= 0 && t.kA <= t.nA && t.kB >= 0 && t.kB <= t.nB
 }
 
-var boschloos sync.Map // table → float64
+var boschloos kept[table, float64]
 
 // Boschloo is the one-sided p of "B is better than A" for numbers of trials that were fixed beforehand: Boschloo's exact unconditional test
 // (1970), which orders the tables by Fisher's p and takes the largest probability, over all common rates, of a table that is no less
@@ -27,12 +27,7 @@ func Boschloo(kA, nA, kB, nB int) float64 {
 	if !t.possible() || nA == 0 || nB == 0 {
 		return 1
 	}
-	if p, ok := boschloos.Load(t); ok {
-		return p.(float64)
-	}
-	p := boschloo(t)
-	boschloos.Store(t, p)
-	return p
+	return boschloos.of(t, boschloo)
 }
 
 func boschloo(t table) float64 {
@@ -148,33 +143,30 @@ var evidence = sync.OnceValue(func() *bets {
 	return &e
 })
 
-// logs returns the evidence by alternative, and the largest of it.
-func (e *bets) logs(kA, kB, n int) (logs [len(alternatives)]float64, largest float64) {
-	largest = math.Inf(-1)
+// log is the evidence, where it may be least or more: it is at most the largest of its parts, which spares most exponentials.
+func (e *bets) log(kA, kB, n int, least float64) (log float64, ok bool) {
+	var logs [len(alternatives)]float64
+	largest := math.Inf(-1)
 	for i := range e {
 		f := &e[i]
 		logs[i] = float64(float64(kA)*f.passA) + float64(float64(n-kA)*f.failA) +
 			float64(float64(kB)*f.passB) + float64(float64(n-kB)*f.failB)
 		largest = max(largest, logs[i])
 	}
-	return logs, largest
-}
-
-func (e *bets) log(kA, kB, n int) float64 {
-	logs, largest := e.logs(kA, kB, n)
+	if largest < least {
+		return 0, false
+	}
 	sum := 0.0
 	for _, l := range logs {
 		sum += math.Exp(l - largest)
 	}
-	return largest + math.Log(sum/float64(len(logs)))
+	return largest + math.Log(sum/float64(len(logs))), true
 }
 
-// reach reports whether the evidence reaches bound. It is at most the largest of its parts, which spares most exponentials.
+// reach reports whether the evidence reaches bound.
 func (e *bets) reach(kA, kB, n int, bound float64) bool {
-	if _, largest := e.logs(kA, kB, n); largest < bound-2*slack {
-		return false
-	}
-	return e.log(kA, kB, n) >= bound-slack
+	log, ok := e.log(kA, kB, n, bound-2*slack)
+	return ok && log >= bound-slack
 }
 
 // LogEvidence is the natural logarithm of the evidence that B is better than A after n paired blocks, each of one trial of A and one of B:
@@ -186,7 +178,17 @@ func LogEvidence(kA, kB, n int) float64 {
 	if !(table{kA, n, kB, n}).possible() || n == 0 {
 		return 0
 	}
-	return evidence().log(kA, kB, n)
+	log, _ := evidence().log(kA, kB, n, math.Inf(-1))
+	return log
+}
+
+// LogEvidenceFrom is [LogEvidence] in less time where only what is about least or more is of use: it is not ok where it is less. Where it
+// is ok, it may be less all the same.
+func LogEvidenceFrom(kA, kB, n int, least float64) (log float64, ok bool) {
+	if !(table{kA, n, kB, n}).possible() || n == 0 {
+		return 0, least <= 0
+	}
+	return evidence().log(kA, kB, n, least-slack)
 }
 
 // Significant reports whether a logarithm of evidence reaches 1/alpha.
@@ -241,7 +243,7 @@ type projected struct {
 	probability float64
 }
 
-var projections sync.Map // projection → projected
+var projections kept[projection, projected]
 
 // MorePairs projects how many more paired blocks attribute kA and kB passes of n blocks, by the sequential rule: the smallest r ≤ most for
 // which an attribution within r blocks has probability 0.8 or more, at the smoothed rates (kA+½)/(n+1) and (kB+½)/(n+1), by exact forward
@@ -261,11 +263,7 @@ func (q projection) kept() projected {
 	if !(table{q.kA, q.n, q.kB, q.n}).possible() || q.most < 0 || !(q.alpha > 0 && q.alpha < 1) {
 		return projected{}
 	}
-	kept, found := projections.Load(q)
-	if !found {
-		kept, _ = projections.LoadOrStore(q, q.project())
-	}
-	return kept.(projected)
+	return projections.of(q, projection.project)
 }
 
 func (q projection) project() (out projected) {

@@ -202,6 +202,32 @@ func mustSequence(k, side int) float64 {
 	return [2]float64{lo, hi}[side]
 }
 
+// TestLogEvidenceFrom: it is that of LogEvidence to the bit, and is left out only where that is less.
+func TestLogEvidenceFrom(t *testing.T) {
+	t.Parallel()
+	left := 0
+	for n := -1; n <= 12; n++ {
+		for kA := -1; kA <= n+1; kA++ {
+			for kB := -1; kB <= n+1; kB++ {
+				want := LogEvidence(kA, kB, n)
+				for _, least := range []float64{math.Inf(-1), want - 1, want, want + 1, want + 3, 0, math.Log(20)} {
+					switch got, ok := LogEvidenceFrom(kA, kB, n, least); {
+					case ok && got != want:
+						t.Errorf("%d and %d of %d from %v: want %v, got %v", kA, kB, n, least, want, got)
+					case !ok && want >= least:
+						t.Errorf("%d and %d of %d: %v is left out, and is not below %v", kA, kB, n, want, least)
+					case !ok:
+						left++
+					}
+				}
+			}
+		}
+	}
+	if left == 0 {
+		t.Error("nothing is left out")
+	}
+}
+
 func BenchmarkBoschlooFirstUse(b *testing.B) {
 	for b.Loop() {
 		boschloo(table{20, 50, 31, 50})

@@ -1,9 +1,6 @@
 package measure
 
-import (
-	"math/big"
-	"sync"
-)
+import "math/big"
 
 // Fixed-point numbers with this many bits behind the point; the logarithm works with twice as many. math.Log2 differs in the last bit between
 // processors, and a table of floats would not say how far it goes.
@@ -16,7 +13,7 @@ func discounted(gains []int) *big.Int {
 		if gain > 0 {
 			term := big.NewInt(int64(gain))
 			term.Lsh(term, 2*pointBits)
-			sum.Add(sum, term.Quo(term, log2Of(int64(i)+2)))
+			sum.Add(sum, term.Quo(term, logs.of(int64(i)+2, log2)))
 		}
 	}
 	return sum
@@ -27,17 +24,7 @@ func ratio(a, b *big.Int) Value {
 	return Value{number: new(big.Rat).SetFrac(a, b)}
 }
 
-var logs sync.Map // int64 → *big.Int, which nobody changes
-
-// log2Of is log2, made once for each rank.
-func log2Of(n int64) *big.Int {
-	if known, ok := logs.Load(n); ok {
-		return known.(*big.Int)
-	}
-	made := log2(n)
-	logs.Store(n, made)
-	return made
-}
+var logs kept[int64, *big.Int]
 
 // log2 returns the binary logarithm of n ≥ 2 in fixed point, rounded down, by squaring: each squaring of the mantissa moves one bit of
 // the logarithm before the point. It doubles the relative error of the mantissa, which the second half of its bits takes up.

@@ -60,7 +60,7 @@ func VarietyOf(counts []int) Variety {
 		v.Normalised = ratio(bits, new(big.Int).Mul(log2(n), big.NewInt(n)))
 	}
 	correction := new(big.Rat).Mul(big.NewRat(int64(v.Distinct-1), 2*n), log2e)
-	v.MillerMadow = Value{number: correction.Add(correction, v.Entropy.number)}
+	v.MillerMadow = Value{number: correction.Add(correction, v.Entropy.rat())}
 	return v
 }
 
@@ -84,11 +84,7 @@ func PairsAgree(counts []int) Value {
 // PassAtK is the probability that at least one of k trials passes, 1 - C(n-c,k)/C(n,k), estimated from c passes of n; without value for n <
 // k.
 func PassAtK(passes Count, k int) Value {
-	v := allOf(Count{passes.N - passes.K, passes.N}, k)
-	if v.OK() {
-		v.number = new(big.Rat).Sub(big.NewRat(1, 1), v.number)
-	}
-	return v
+	return allOf(Count{passes.N - passes.K, passes.N}, k).rest()
 }
 
 // PassHatK is the probability that all of k trials pass, C(c,k)/C(n,k), estimated from c passes of n; without value for n < k.

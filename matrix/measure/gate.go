@@ -27,7 +27,7 @@ func Regressed(before, after []Value) (failed bool, drop Value, cases []int) {
 		}
 		d := before[i].minus(after[i])
 		differences = append(differences, d)
-		if d.number.Sign() > 0 {
+		if d.rat().Sign() > 0 {
 			cases = append(cases, i)
 		}
 	}

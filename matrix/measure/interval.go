@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 	"strconv"
-	"sync"
 
 	"gonum.org/v1/gonum/mathext"
 )
@@ -90,7 +89,7 @@ type bound struct {
 	alpha float64
 }
 
-var bounds sync.Map // bound → Value
+var bounds kept[bound, Value]
 
 // ClopperPearsonLower returns the one-sided lower bound at level 1-alpha for the rate behind k passes of n: the rate at which k
 // passes or more have probability alpha. It is 0 for k 0. Results are kept.
@@ -103,12 +102,7 @@ func ClopperPearsonLower(k, n int, alpha float64) Value {
 	case k == 0:
 		return fraction(0, 1)
 	}
-	key := bound{k, n, alpha}
-	kept, ok := bounds.Load(key)
-	if !ok {
-		kept, _ = bounds.LoadOrStore(key, key.lower())
-	}
-	return kept.(Value)
+	return bounds.of(bound{k, n, alpha}, bound.lower)
 }
 
 // lower is the largest multiple of 2^-boundBits at which k passes or more are less probable than alpha. A float library gives the
@@ -142,11 +136,7 @@ func (b bound) lower() Value {
 
 // ClopperPearsonUpper is the one-sided upper bound: the rate at which k passes or fewer have probability alpha. It is 1 for k n.
 func ClopperPearsonUpper(k, n int, alpha float64) Value {
-	v := ClopperPearsonLower(n-k, n, alpha)
-	if v.OK() {
-		v.number = new(big.Rat).Sub(big.NewRat(1, 1), v.number)
-	}
-	return v
+	return ClopperPearsonLower(n-k, n, alpha).rest()
 }
 
 // A bound has this many bits behind the point, from probabilities to this many bits.

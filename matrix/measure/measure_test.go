@@ -93,7 +93,7 @@ func TestClopperPearsonIsExact(t *testing.T) {
 	for _, n := range []int{1, 2, 7, 20, 50, 300} {
 		for k := 1; k <= n; k += max(1, n/9) {
 			for _, alpha := range []float64{1e-9, 0.01, 0.025, 0.05, 0.5, 0.999} {
-				lo := number().SetRat(ClopperPearsonLower(k, n, alpha).number)
+				lo := number().SetRat(ClopperPearsonLower(k, n, alpha).rat())
 				level, step := number().SetFloat64(alpha), number().SetMantExp(number().SetInt64(1), -boundBits)
 				if tail(k, n, lo).Cmp(level) >= 0 || tail(k, n, step.Add(lo, step)).Cmp(level) < 0 {
 					t.Errorf("%d/%d at %v: %v", k, n, alpha, lo)
@@ -340,8 +340,8 @@ func TestLog2(t *testing.T) {
 		near(t, strconv.FormatInt(n, 10), math.Log2(float64(n)), got, 1e-14)
 	}
 	for p := int64(1); p < 40; p++ {
-		if got := ratio(log2(1<<p), log2(2)); got.Decimal() != strconv.FormatInt(p, 10)+".000000" || got.number.Denom().Int64() != 1 {
-			t.Errorf("log2(2^%d) is %s", p, got.number)
+		if got := ratio(log2(1<<p), log2(2)); got.Decimal() != strconv.FormatInt(p, 10)+".000000" || got.rat().Denom().Int64() != 1 {
+			t.Errorf("log2(2^%d) is %s", p, got.rat())
 		}
 	}
 }

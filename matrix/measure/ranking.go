@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 )
 
@@ -160,15 +161,14 @@ func (r Ranking) AveragePrecision(k int) Value {
 	if v, ok := r.undefined(k, true); ok {
 		return v
 	}
-	sum, items := fraction(0, 1), int64(0)
+	sum, items := new(big.Rat), int64(0)
 	for i, found := range r.found[:r.top(k)] {
 		if found > 0 {
 			items++
-			sum.number.Add(sum.number, fraction(int64(found)*items, int64(i)+1).number)
+			sum.Add(sum, big.NewRat(int64(found)*items, int64(i)+1))
 		}
 	}
-	sum.number.Quo(sum.number, fraction(int64(r.gold), 1).number)
-	return sum
+	return Value{number: sum.Quo(sum, big.NewRat(int64(r.gold), 1)), exact: true}
 }
 
 // NDCG is the discounted gain of the first k places (0: all) over the best that they could have had. Gains are linear in the grade.

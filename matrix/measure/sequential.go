@@ -92,48 +92,68 @@ func (s Sequential) Decide(passes []bool) (d Decision, at int) {
 // MoreNeeded projects how many more trials settle k passes of n: the smallest r ≤ most for which a decision within r trials has
 // probability 0.8 or more, at the smoothed rate (k+½)/(n+1), by exact forward recursion. It is not ok where there is none: the rate is
 // then likely to lie between Low and High; probability is then that of a decision within most trials. It is 0 with probability 1 for a
-// count that is decided.
+// count that is decided. Results are kept.
 func (s Sequential) MoreNeeded(n, k, most int) (r int, ok bool, probability float64) {
 	if k < 0 || n < k || most < 0 {
 		return 0, false, 0
 	}
-	w := s.steps()
+	p := settlements.of(settlement{s, n, k, most}, settlement.project)
+	return p.r, p.ok, p.probability
+}
+
+type settlement struct {
+	s          Sequential
+	n, k, most int
+}
+
+var settlements kept[settlement, projected]
+
+func (q settlement) project() (out projected) {
+	n, k, w := q.n, q.k, q.s.steps()
 	if w.of(n, k) != Undecided {
-		return 0, true, 1
+		return projected{0, true, 1}
 	}
 	p := (float64(k) + 0.5) / float64(n+1)
-	open := make([]float64, most+1) // by further passes
+	open := make([]float64, q.most+1) // by further passes
 	open[0] = 1
-	for r := 1; r <= most; r++ {
+	for r := 1; r <= q.most; r++ {
 		for j := r; j >= 0; j-- {
 			reached := float64(open[j] * (1 - p))
 			if j > 0 {
 				reached += float64(open[j-1] * p)
 			}
 			if w.of(n+r, k+j) != Undecided {
-				probability += reached
+				out.probability += reached
 				reached = 0
 			}
 			open[j] = reached
 		}
-		if probability >= enough-slack {
-			return r, true, probability
+		if out.probability >= enough-slack {
+			return projected{r, true, out.probability}
 		}
 	}
-	return 0, false, probability
+	return out
 }
 
 // ConfidenceSequence is the interval for the rate behind k passes of n that holds at all n at once, with probability 1-alpha: the one to
 // print where the trials were stopped by what they showed. It is the set of rates p at which the beta-binomial mixture B(k+1, n-k+1) / (p^k
 // (1-p)^(n-k)) is below 1/alpha (Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021), found by halving. It is [0,1] for no trial, for
-// counts that cannot be and for an alpha outside (0,1). It may hold Low where [Sequential] passes: that test aims at two rates and is the
+// counts that cannot be and for an alpha outside (0,1). Results are kept. It may hold Low where [Sequential] passes: that test aims at two rates and is the
 // sharper one.
 func ConfidenceSequence(n, k int, alpha float64) (lo, hi float64) {
 	if k < 0 || n < k || n == 0 || !(alpha > 0 && alpha < 1) {
 		return 0, 1
 	}
-	whole := mathext.Lbeta(float64(k)+1, float64(n-k)+1)
-	return sequence(n, k, func(p float64) bool { return mixture(whole, n, k, p) < -math.Log(alpha) })
+	ends := confidences.of(bound{k, n, alpha}, bound.sequence)
+	return ends[0], ends[1]
+}
+
+var confidences kept[bound, [2]float64] // lo and hi
+
+func (b bound) sequence() [2]float64 {
+	whole, limit := mathext.Lbeta(float64(b.k)+1, float64(b.n-b.k)+1), -math.Log(b.alpha)
+	lo, hi := sequence(b.n, b.k, func(p float64) bool { return mixture(whole, b.n, b.k, p) < limit })
+	return [2]float64{lo, hi}
 }
 
 // TunedConfidenceSequence is a [ConfidenceSequence] that is narrowest near a number of trials that is expected: its prior is Beta(mp,

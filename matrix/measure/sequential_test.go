@@ -241,15 +241,15 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-func BenchmarkConfidenceSequence(b *testing.B) {
+func BenchmarkConfidenceSequenceFirstUse(b *testing.B) {
 	for b.Loop() {
-		ConfidenceSequence(50, 31, 0.05)
+		bound{31, 50, 0.05}.sequence()
 	}
 }
 
-func BenchmarkMoreNeeded(b *testing.B) {
+func BenchmarkMoreNeededFirstUse(b *testing.B) {
 	for b.Loop() {
-		Sequential{0.5, 0.8, 0.05}.MoreNeeded(6, 4, 50)
+		settlement{Sequential{0.5, 0.8, 0.05}, 6, 4, 50}.project()
 	}
 }
 
