@@ -155,20 +155,29 @@ func (d deciding) contrast(a, b []bool) contrast {
 // contrasts goes through the pairs in the order of the plan, and yields the number of them and what they show so far.
 func contrasts(a, b []bool) iter.Seq2[int, contrast] {
 	return func(yield func(int, contrast) bool) {
-		c := contrast{1, 1}
+		c, up, down := contrast{1, 1}, 0.0, 0.0 // and the logarithms of the most evidence of each
 		kA, kB := 0, 0
 		for n := range min(len(a), len(b)) {
 			kA, kB = kA+one(a[n]), kB+one(b[n])
 			pairs := n + 1
 			if pairs >= fewestPairs {
-				c.up = min(c.up, math.Exp(-measure.LogEvidence(kA, kB, pairs)))
-				c.down = min(c.down, math.Exp(-measure.LogEvidence(kB, kA, pairs)))
+				c.up, up = gathered(c.up, up, kA, kB, pairs)
+				c.down, down = gathered(c.down, down, kB, kA, pairs)
 			}
 			if !yield(pairs, c) {
 				return
 			}
 		}
 	}
+}
+
+// gathered takes the evidence of n pairs into p, which is what the most of it so far leaves.
+func gathered(p, most float64, kA, kB, n int) (newP, newMost float64) {
+	log, ok := measure.LogEvidenceFrom(kA, kB, n, most)
+	if !ok {
+		return p, most
+	}
+	return min(p, math.Exp(-log)), max(most, log)
 }
 
 func one(pass bool) int {

@@ -9,10 +9,12 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
-// BenchmarkEvaluate judges a case of 50 trials whose failure is explained, without the digest of its observations, which has a line of its own.
+// BenchmarkEvaluate judges a case of 50 trials, each with a response id, as a live model gives them, without the digest of its observations,
+// which has a line of its own: one whose failure is explained, by both ways of deciding, and one that is left undecided.
 func BenchmarkEvaluate(b *testing.B) {
 	for name, auto := range map[string]bool{"fixed": false, "auto": true} {
 		e, c, p, o := askedCase(25, func(trial *matrix.Trial) {
+			trial.Metadata = map[string]string{matrix.MetadataResponseID: trial.CallKey}
 			if trial.Cell == matrix.CellA {
 				trial.Packed, trial.Prompt = trial.Packed[1:], []matrix.PromptMessage{{Role: "user", Text: matrix.NewText("Lunch is at noon.\n")}}
 			}
@@ -39,6 +41,7 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 	b.Run("undecided", func(b *testing.B) { // every pair is looked at
 		e, c, p, o := askedCase(25, func(trial *matrix.Trial) {
+			trial.Metadata = map[string]string{matrix.MetadataResponseID: trial.CallKey}
 			if trial.Rep%3 != 0 {
 				trial.Answer = matrix.NewText(fmt.Sprintf("It is forty crowns, said %d.", trial.Rep))
 			} else {

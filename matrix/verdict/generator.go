@@ -61,7 +61,7 @@ func (x *facts) compareGenerators() {
 
 // generatorFindings say by whom the answers were given, and what of the settings was not.
 func (x *facts) generatorFindings() []string {
-	var asked []*matrix.Trial
+	asked := make([]*matrix.Trial, 0, len(x.o.Trials))
 	for i := range x.o.Trials {
 		if t := &x.o.Trials[i]; t.Status != matrix.StatusNotRun && t.Status != matrix.StatusError && !t.Cached && t.SameAs == "" {
 			asked = append(asked, t)
@@ -70,19 +70,19 @@ func (x *facts) generatorFindings() []string {
 	n := len(asked)
 	var out []string
 	say := func(format string, args ...any) { out = append(out, "generator: "+fmt.Sprintf(format, args...)) }
-	for _, pair := range tally(asked, func(t *matrix.Trial) []string {
+	for _, pair := range tally(asked, func(t *matrix.Trial) string {
 		if t.ModelRequested == "" || t.ModelReported == "" || t.ModelRequested == t.ModelReported {
-			return nil
+			return ""
 		}
-		return []string{fmt.Sprintf("%q was asked, %q answered", t.ModelRequested, t.ModelReported)}
+		return fmt.Sprintf("%q was asked, %q answered", t.ModelRequested, t.ModelReported)
 	}) {
 		say("%s in %d of %s", pair.name, pair.n, counted(n, "generation", "generations"))
 	}
-	for _, alias := range tally(asked, func(t *matrix.Trial) []string {
-		if !t.Outside || t.ModelRequested == "" {
-			return nil
+	for _, alias := range tally(asked, func(t *matrix.Trial) string {
+		if !t.Outside {
+			return ""
 		}
-		return []string{t.ModelRequested}
+		return t.ModelRequested
 	}) {
 		if Dated(alias.name) {
 			continue
@@ -97,24 +97,32 @@ func (x *facts) generatorFindings() []string {
 		{"models", func(t *matrix.Trial) string { return t.ModelReported }},
 		{"system fingerprints", func(t *matrix.Trial) string { return t.SystemFingerprint }},
 	} {
-		if who := tally(asked, func(t *matrix.Trial) []string { return withName(nil, what.of(t)) }); len(who) > 1 {
+		if who := tally(asked, what.of); len(who) > 1 {
 			say("%d %s answered %s: %s", len(who), what.several, counted(n, "generation", "generations"), shares(who))
 		}
 	}
-	for _, note := range tally(asked, func(t *matrix.Trial) []string {
+	var noted []times
+	for _, t := range asked {
 		var notes []string
 		for _, note := range t.Notes { // the seed differs from one repetition to the next
 			notes = withName(notes, strings.ReplaceAll(note, fmt.Sprintf("seed %d ", t.Seed), "seed "))
 		}
-		return notes
-	}) {
+		for _, note := range notes {
+			noted = met(noted, note)
+		}
+	}
+	for _, note := range noted {
 		say("%s (in %d of %s)", note.name, note.n, counted(n, "generation", "generations"))
 	}
-	for _, cache := range tally(asked, func(t *matrix.Trial) []string { return withName(nil, t.Metadata[matrix.MetadataCache]) }) {
+	for _, cache := range tally(asked, func(t *matrix.Trial) string { return t.Metadata[matrix.MetadataCache] }) {
 		say("a cache served %d of %s, by the header %s: switch it off for a test", cache.n, counted(n, "generation", "generations"), cache.name)
 	}
-	if cached := slices.DeleteFunc(slices.Clone(asked), func(t *matrix.Trial) bool { return !promptCached(t) }); len(cached) > 0 {
-		say("the provider's prompt cache held half of the prompt or more in %d of %s: that makes reading it cheaper, and no answer a copy", len(cached), counted(n, "generation", "generations"))
+	cached := 0
+	for _, t := range asked {
+		cached += one(promptCached(t))
+	}
+	if cached > 0 {
+		say("the provider's prompt cache held half of the prompt or more in %d of %s: that makes reading it cheaper, and no answer a copy", cached, counted(n, "generation", "generations"))
 	}
 	return append(out, x.repeatFindings()...)
 }
@@ -125,23 +133,25 @@ type times struct {
 	n    int
 }
 
-// tally counts what is met in trials, in the order in which it is met first.
-func tally(trials []*matrix.Trial, of func(*matrix.Trial) []string) []times {
+// tally counts what trials have, where they have it, in the order in which it is met first.
+func tally(trials []*matrix.Trial, of func(*matrix.Trial) string) []times {
 	var out []times
 	for _, t := range trials {
-		for _, name := range of(t) {
-			if n := len(out); n > 0 && out[n-1].name == name { // as it mostly is
-				out[n-1].n++
-				continue
-			}
-			i := slices.IndexFunc(out, func(c times) bool { return c.name == name })
-			if i < 0 {
-				i, out = len(out), append(out, times{name: name})
-			}
-			out[i].n++
+		if name := of(t); name != "" {
+			out = met(out, name)
 		}
 	}
 	return out
+}
+
+// met counts one more of a name.
+func met(counts []times, name string) []times {
+	i := slices.IndexFunc(counts, func(c times) bool { return c.name == name })
+	if i < 0 {
+		i, counts = len(counts), append(counts, times{name: name})
+	}
+	counts[i].n++
+	return counts
 }
 
 // shares writes "a (3), b (2)".

@@ -15,15 +15,26 @@ func (c *cellFacts) copied(t *matrix.Trial) bool {
 	if t.Cached || t.SameAs != "" {
 		return false
 	}
-	if c.ids == nil {
-		c.ids, c.texts = map[string]int{}, make(map[string]bool, cap(c.all))
-	}
 	id := t.ResponseID()
 	if id != "" {
+		if c.ids == nil {
+			c.ids = make(map[string]int, cap(c.all))
+		}
 		c.ids[id]++
 	}
-	sameID, served := c.ids[id] > 1, t.Metadata[matrix.MetadataCache] != "" && c.texts[t.Answer.Ref]
-	c.texts[t.Answer.Ref] = true
+	cached := t.Metadata[matrix.MetadataCache] != ""
+	if cached && c.texts == nil { // which is rare
+		c.texts = make(map[string]bool, cap(c.all))
+		for _, before := range c.all[:len(c.all)-1] {
+			if before.Status == matrix.StatusOK && !before.Cached && before.SameAs == "" {
+				c.texts[before.Answer.Ref] = true
+			}
+		}
+	}
+	sameID, served := c.ids[id] > 1, cached && c.texts[t.Answer.Ref]
+	if c.texts != nil {
+		c.texts[t.Answer.Ref] = true
+	}
 	switch {
 	case sameID:
 	case served:
@@ -44,16 +55,18 @@ func (x *facts) repeatFindings() []string {
 	var out, alike []string
 	for _, planned := range x.p.Cells {
 		c := x.cells[planned.Cell]
-		of := fmt.Sprintf("%s of %s", counted(c.result.Planned-c.result.NotRun, "repeat", "repeats"), planned.Cell)
-		said := map[string]bool{}
-		for _, t := range c.all {
-			if id := t.ResponseID(); c.ids[id] > 1 && !said[id] {
-				said[id] = true
-				out = append(out, fmt.Sprintf("generator: %d of %s carry one response id: the provider served one answer, and they count as one", c.ids[id], of))
+		if c.result.Copies > 0 {
+			of := fmt.Sprintf("%s of %s", counted(c.result.Planned-c.result.NotRun, "repeat", "repeats"), planned.Cell)
+			said := map[string]bool{}
+			for _, t := range c.all {
+				if id := t.ResponseID(); c.ids[id] > 1 && !said[id] {
+					said[id] = true
+					out = append(out, fmt.Sprintf("generator: %d of %s carry one response id: the provider served one answer, and they count as one", c.ids[id], of))
+				}
 			}
-		}
-		if c.served > 0 {
-			out = append(out, fmt.Sprintf("generator: %d of %s have the text of an earlier one, and their headers say that a cache served them: they count as one with it", c.served, of))
+			if c.served > 0 {
+				out = append(out, fmt.Sprintf("generator: %d of %s have the text of an earlier one, and their headers say that a cache served them: they count as one with it", c.served, of))
+			}
 		}
 		if x.answersAlike(c) {
 			alike = append(alike, fmt.Sprintf("%s (%d)", planned.Cell, len(c.trials)))
@@ -61,7 +74,7 @@ func (x *facts) repeatFindings() []string {
 	}
 	if len(alike) > 0 {
 		why := "though each was asked for with a seed of its own: the server may ignore seed or temperature"
-		if slices.ContainsFunc(x.o.Trials, func(t matrix.Trial) bool { return seedLeftOut(&t) }) {
+		if slices.ContainsFunc(x.o.Trials, func(t matrix.Trial) bool { return len(t.Notes) > 0 && seedLeftOut(&t) }) {
 			why = "though no seed was sent: the server may ignore the temperature, or a cache may have served them"
 		}
 		out = append(out, fmt.Sprintf("generator: at temperature %s all answers of %s are the same to the letter, %s", x.e.Pipeline.Generate.Temperature, strings.Join(alike, ", "), why))

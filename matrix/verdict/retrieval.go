@@ -1,8 +1,8 @@
 package verdict
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/culprit-rag/culprit/matrix/measure"
 )
@@ -24,17 +24,20 @@ func (x *facts) retrievalResult() RetrievalResult {
 			out.Metrics = append(out.Metrics, Metric{Name: name, Value: v.Decimal()})
 		}
 	}
-	for _, k := range x.cutoffs() {
-		add(fmt.Sprintf("recall@%d", k), ranking.Recall(k))
+	cutoffs := x.cutoffs()
+	out.Metrics = make([]Metric, 0, len(cutoffs)+6)
+	for _, k := range cutoffs {
+		add("recall@"+strconv.Itoa(k), ranking.Recall(k))
 	}
 	k := x.search.K
-	add(fmt.Sprintf("hit@%d", k), ranking.Hit(k))
-	add(fmt.Sprintf("complete@%d", k), ranking.Complete(k))
-	add(fmt.Sprintf("precision@%d", k), ranking.Precision(k))
-	add(fmt.Sprintf("ndcg@%d", k), ranking.NDCG(k))
+	at := "@" + strconv.Itoa(k)
+	add("hit"+at, ranking.Hit(k))
+	add("complete"+at, ranking.Complete(k))
+	add("precision"+at, ranking.Precision(k))
+	add("ndcg"+at, ranking.NDCG(k))
 	add("rr", ranking.ReciprocalRank())
 	// An item that carries the gold's source and not its words counts here alone: the difference is what an id hides.
-	add(fmt.Sprintf("id_recall@%d", k), measure.JudgeGroups(byID, len(x.search.Candidates)).Recall(k))
+	add("id_recall"+at, measure.JudgeGroups(byID, len(x.search.Candidates)).Recall(k))
 	return out
 }
 

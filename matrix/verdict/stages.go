@@ -15,12 +15,12 @@ func Stages() []Stage {
 
 // stages gives every stage one state. Clear needs a test that it passed; what an earlier break hides is not reached.
 func (w *walker) stages() []StageState {
-	var out []StageState
+	out := make([]StageState, 0, len(Stages()))
 	broken := false // an earlier stage of the way to the prompt is broken
 	for _, s := range Stages() {
 		state := StageState{Stage: s}
-		if slices.ContainsFunc(slices.Concat(w.defects, w.suspects), func(d Defect) bool { return d.Stage == s }) {
-			state.State, state.Tested = Broken, strings.Join(w.labelsOf(s), ", ")
+		if labels := w.labelsOf(s); len(labels) > 0 {
+			state.State, state.Tested = Broken, strings.Join(labels, ", ")
 			broken = broken || s != StageFixture && s != StageAccess
 			out = append(out, state)
 			continue
@@ -39,9 +39,11 @@ func (w *walker) stages() []StageState {
 
 func (w *walker) labelsOf(s Stage) []string {
 	var out []string
-	for _, d := range slices.Concat(w.defects, w.suspects) {
-		if d.Stage == s {
-			out = append(out, d.Label)
+	for _, defects := range [][]Defect{w.defects, w.suspects} {
+		for i := range defects {
+			if defects[i].Stage == s {
+				out = append(out, defects[i].Label)
+			}
 		}
 	}
 	return out

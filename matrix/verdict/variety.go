@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -70,15 +71,17 @@ func (c *cellFacts) vary(deterministic bool) {
 	if deterministic || len(c.features) < 2 {
 		return
 	}
-	at := map[int]int{} // by number, the place of its count
-	var counts []int
-	for _, f := range c.features {
-		place, ok := at[f.Answer]
-		if !ok {
-			place, counts = len(counts), append(counts, 0)
-			at[f.Answer] = place
+	said := make([]int, len(c.features))
+	for i, f := range c.features {
+		said[i] = f.Answer
+	}
+	slices.Sort(said)
+	counts := make([]int, 0, len(said))
+	for i := range said {
+		if i == 0 || said[i] != said[i-1] {
+			counts = append(counts, 0)
 		}
-		counts[place]++
+		counts[len(counts)-1]++
 	}
 	c.result.Distinct, c.result.Agreement = len(counts), measure.PairsAgree(counts).Decimal()
 }
