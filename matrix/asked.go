@@ -73,10 +73,17 @@ func (t *Trial) AllAsked() []Asked {
 	case t.SameAs != "":
 		return []Asked{{Role: RoleGenerator, Reused: 1}}
 	}
-	return []Asked{{
-		Role: RoleGenerator, Calls: max(1, t.Attempts), Untold: t.Untold, Unpaid: t.Unpaid,
-		Input: widened(t.Usage.InputTokens), CachedInput: widened(t.Usage.CachedInputTokens), Output: widened(t.Usage.OutputTokens),
-	}}
+	asked := askedOf(RoleGenerator, t.Attempts, &t.Usage)
+	asked.Untold, asked.Unpaid = t.Untold, t.Unpaid
+	return []Asked{asked}
+}
+
+// askedOf is what was asked of a model in some attempts, which used so much.
+func askedOf(role string, attempts int, u *Usage) Asked {
+	return Asked{
+		Role: role, Calls: max(1, attempts),
+		Input: widened(u.InputTokens), CachedInput: widened(u.CachedInputTokens), Output: widened(u.OutputTokens),
+	}
 }
 
 func widened(n *int) *int64 {
@@ -95,10 +102,7 @@ func (r *Rewriting) AllAsked() []Asked {
 	case len(r.Asked) > 0:
 		return r.Asked
 	}
-	return []Asked{{
-		Role: RoleGenerator, Calls: max(1, r.Attempts),
-		Input: widened(r.Usage.InputTokens), CachedInput: widened(r.Usage.CachedInputTokens), Output: widened(r.Usage.OutputTokens),
-	}}
+	return []Asked{askedOf(RoleGenerator, r.Attempts, &r.Usage)}
 }
 
 // AllAsked is what the judgement asked of each backend: nothing where it was not made, or is that of an identical request.
@@ -109,10 +113,7 @@ func (j *Judgement) AllAsked() []Asked {
 	case len(j.Asked) > 0:
 		return j.Asked
 	}
-	return []Asked{{
-		Role: RoleJudge, Calls: max(1, j.Attempts),
-		Input: widened(j.Usage.InputTokens), CachedInput: widened(j.Usage.CachedInputTokens), Output: widened(j.Usage.OutputTokens),
-	}}
+	return []Asked{askedOf(RoleJudge, j.Attempts, &j.Usage)}
 }
 
 // Asked is what the case asked of each backend.
