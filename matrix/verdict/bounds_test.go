@@ -9,8 +9,8 @@ import (
 // TestClaimDenials are answers that hold the words of a claim and deny them, each beside one that looks alike and is right.
 func TestClaimDenials(t *testing.T) {
 	t.Parallel()
-	const met, negated = "met", "missing: negated"
-	tests := []struct{ claim, answer, want string }{
+	const met, negated = isMet, isNegated
+	holdAll(t, []matched{
 		{"60 crowns", "Nobody pays 60 crowns.", negated},
 		{"60 crowns", "Nobody gets 60 crowns.", negated},
 		{"60 crowns", "Nobody has to pay 60 crowns.", negated},
@@ -46,19 +46,14 @@ func TestClaimDenials(t *testing.T) {
 		{"60 crowns", "Is it more than 60 crowns? No, it is 60 crowns.", met},
 		{"60 crowns", "It is 60 crowns. Anything else? No.", met},
 		{"60 crowns", "It is 60 crowns, is it not? Not at all sure.", met},
-	}
-	for _, tt := range tests {
-		if got := match(t, tt.claim, tt.answer); got != tt.want {
-			t.Errorf("claim %q in %q: want %q, got %q", tt.claim, tt.answer, tt.want, got)
-		}
-	}
+	})
 }
 
 // TestClaimNames: a literal that looks like a name is not found in a longer name.
 func TestClaimNames(t *testing.T) {
 	t.Parallel()
-	const met, missing = "met", "missing"
-	tests := []struct{ claim, answer, want string }{
+	const met, missing = isMet, isMissing
+	holdAll(t, []matched{
 		{"gh-pages", "the branch gh-pages-old", missing},
 		{"gh-pages", "the branch old-gh-pages", missing},
 		{"gh-pages", "the branch gh-pages-2", missing},
@@ -74,18 +69,13 @@ func TestClaimNames(t *testing.T) {
 		{"30 days", "a 30-day-notice", met}, // a quantity is no name
 		{"economy class", "economy class-only fares", met},
 		{"remote", "a remote-first company", met},
-	}
-	for _, tt := range tests {
-		if got := match(t, tt.claim, tt.answer); got != tt.want {
-			t.Errorf("claim %q in %q: want %q, got %q", tt.claim, tt.answer, tt.want, got)
-		}
-	}
+	})
 }
 
 // TestClaimBounds: a quantity with a bound or a rate is another one, unless the case speaks of it.
 func TestClaimBounds(t *testing.T) {
 	t.Parallel()
-	const met, bounded, rate = "met", "missing: bounded", "missing: rate"
+	const met, bounded, rate = isMet, isBounded, isRate
 	packed := func(source, text string) []matrix.Packed {
 		return []matrix.Packed{{Position: 1, ID: source + "-1", Source: source, Text: matrix.NewText(text)}}
 	}
@@ -147,44 +137,12 @@ func TestClaimBounds(t *testing.T) {
 		{plain, "/60 crowns/", "less than 60 crowns per hour", nil, met}, // an expression says itself what it wants
 	}
 	for _, tt := range tests {
-		c := tt.c
-		c.Expect = matrix.ExpectAnswer
-		claim := matrix.Claim{ID: "c", Any: []string{tt.claim}}
-		if len(c.Claims) > 0 {
-			claim.Says = c.Claims[0].Says
+		claim := matrix.Claim{Any: []string{tt.claim}}
+		if len(tt.c.Claims) > 0 {
+			claim.Says = tt.c.Claims[0].Says
 		}
-		c.Claims = []matrix.Claim{claim}
-		k, err := NewChecker(&c, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := k.Check(tt.answer, tt.packed).Claims[0]
-		got := string(r.State)
-		if r.Near != "" {
-			got += ": " + r.Near
-		}
-		if got != tt.want {
-			t.Errorf("claim %q in %q, says %q, query %q: want %q, got %q", tt.claim, tt.answer, claim.Says, c.Query, tt.want, got)
-		}
-	}
-}
-
-// What must never be stated is violated with every bound and rate, and not where it is denied.
-func TestNeverWithBounds(t *testing.T) {
-	t.Parallel()
-	for answer, want := range map[string]ClaimState{
-		"It is 60 crowns per night.":  ClaimViolated,
-		"It is more than 60 crowns.":  ClaimViolated,
-		"Nobody pays 60 crowns.":      ClaimMet,
-		"60 crowns? No, 99.":          ClaimMet,
-		"60 crowns is wrong: it's 99": ClaimMet,
-	} {
-		k, err := NewChecker(&matrix.Case{Expect: matrix.ExpectAnswer, Claims: []matrix.Claim{{ID: "old", Never: []string{"60 crowns"}}}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := k.Check(answer, nil).Claims[0].State; got != want {
-			t.Errorf("%q: want %q, got %q", answer, want, got)
+		if got := matchIn(t, tt.c, claim, tt.answer, tt.packed); got != tt.want {
+			t.Errorf("claim %q in %q, says %q, query %q: want %q, got %q", tt.claim, tt.answer, claim.Says, tt.c.Query, tt.want, got)
 		}
 	}
 }

@@ -7,25 +7,9 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
-// match judges one alternate against one answer: "met", or "missing" with the near miss behind it.
-func match(t *testing.T, alternate, answer string) string {
-	t.Helper()
-	k, err := NewChecker(&matrix.Case{ID: "x", Expect: matrix.ExpectAnswer, Claims: []matrix.Claim{{ID: "c", Any: []string{alternate}}}}, nil)
-	if err != nil {
-		t.Fatalf("NewChecker(%q): %v", alternate, err)
-	}
-	r := k.Check(answer, nil).Claims[0]
-	if r.Near != "" {
-		return string(r.State) + ": " + r.Near
-	}
-	return string(r.State)
-}
-
 func TestClaimAlternates(t *testing.T) {
 	t.Parallel()
-	const met, missing = "met", "missing"
-	const negated, otherNumber, otherDate = "missing: negated", "missing: other number", "missing: other date"
-	const ambiguous, ambiguousDate = "missing: ambiguous number", "missing: ambiguous date"
+	const met, missing, negated, otherNumber, otherDate, ambiguous, ambiguousDate = isMet, isMissing, isNegated, isNumber, isDate, twoNumbers, twoDates
 	tests := []struct{ name, claim, answer, want string }{
 		{"the literal itself", "economy class", "Employees book economy class.", met},
 		{"case, white space and emphasis do not matter", "Economy Class", "book **economy\n  class** fares", met},

@@ -46,15 +46,7 @@ func judgedBy(t *testing.T, judgements ...matrix.Judgement) Evaluation {
 		judgements[i].ModelRequested, judgements[i].ModelReported = "j", "j"
 	}
 	o.Judgements = judgements
-	f, err := Extract(e, c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ev, err := Evaluate(e, c, p, o, &f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ev
+	return evaluated(t, e, c, p, o)
 }
 
 // TestAgreementWithTheChecks holds each word on each kind of claim against what the checks made of the two answers.

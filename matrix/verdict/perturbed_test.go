@@ -57,15 +57,7 @@ func perturbed(t *testing.T, runs matrix.Runs, deterministic bool, outcomes map[
 		}
 	}
 	e.Pipeline.Refusal = []string{"I don't know"}
-	f, err := Extract(e, c, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	evaluation, err := Evaluate(e, c, p, o, &f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return evaluation
+	return evaluated(t, e, c, p, o)
 }
 
 func shownBy(e Evaluation, cell matrix.CellID) string {
