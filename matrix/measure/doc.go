@@ -9,6 +9,6 @@
 // What is printed from exact arithmetic is the same bytes on every machine: metrics are fractions of integers, nDCG's logarithms and the
 // bounds of [ClopperPearsonLower] are computed with math/big, and arithmetic in floating point keeps its products from being fused with
 // its sums. Logarithms, exponentials and beta functions may differ between processors in their last bits: decisions on them leave a slack
-// of 1e-12, and what is printed of them is rounded. Nothing is random. The package keeps the results of costly pure functions, has no other
-// state and is safe for concurrent use.
+// of 1e-12, and what is printed of them is rounded. Nothing is random. The package keeps some thousand results of each costly pure
+// function, has no other state and is safe for concurrent use.
 package measure

@@ -138,8 +138,8 @@ func (q settlement) project() (out projected) {
 // ConfidenceSequence is the interval for the rate behind k passes of n that holds at all n at once, with probability 1-alpha: the one to
 // print where the trials were stopped by what they showed. It is the set of rates p at which the beta-binomial mixture B(k+1, n-k+1) / (p^k
 // (1-p)^(n-k)) is below 1/alpha (Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021), found by halving. It is [0,1] for no trial, for
-// counts that cannot be and for an alpha outside (0,1). Results are kept. It may hold Low where [Sequential] passes: that test aims at two rates and is the
-// sharper one.
+// counts that cannot be and for an alpha outside (0,1). It may hold Low where [Sequential] passes: that test aims at two rates and is the
+// sharper one. Results are kept.
 func ConfidenceSequence(n, k int, alpha float64) (lo, hi float64) {
 	if k < 0 || n < k || n == 0 || !(alpha > 0 && alpha < 1) {
 		return 0, 1

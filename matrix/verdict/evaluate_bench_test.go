@@ -10,7 +10,8 @@ import (
 )
 
 // BenchmarkEvaluate judges a case of 50 trials, each with a response id, as a live model gives them, without the digest of its observations,
-// which has a line of its own: one whose failure is explained, by both ways of deciding, and one that is left undecided.
+// which has a line of its own: one whose failure is explained, by both ways of deciding, and one that is left undecided. What package
+// measure keeps was kept from the case before.
 func BenchmarkEvaluate(b *testing.B) {
 	for name, auto := range map[string]bool{"fixed": false, "auto": true} {
 		e, c, p, o := askedCase(25, func(trial *matrix.Trial) {
