@@ -163,10 +163,13 @@ func (s *store) declare(ctx context.Context, embedder adapters.Embedder) error {
 	return errors.Join(s.known(ctx, "approximate", faults.Approximate), s.known(ctx, "late", slices.Sorted(maps.Keys(faults.Late))))
 }
 
-// known checks that the collection holds the items that a fault names.
+// known checks that the collection holds the items that a fault names, but for those that another fault keeps out of it.
 func (s *store) known(ctx context.Context, fault string, ids []string) error {
 	var found string
 	for _, id := range ids {
+		if s.settings.Faults.keepsOut(id, s.here.Name) {
+			continue
+		}
 		err := s.db.QueryRowContext(ctx, `SELECT id FROM item WHERE collection = ? AND id = ?`, s.here.Number, id).Scan(&found)
 		if errors.Is(err, sql.ErrNoRows) {
 			return s.notHere(ctx, fault, id)

@@ -106,6 +106,12 @@ func (f storeFaults) builtIn() storeFaults {
 	return f
 }
 
+// keepsOut reports whether a document is not to be in a collection: it is not ingested, or goes into another one.
+func (f *storeFaults) keepsOut(id, collection string) bool {
+	to, moved := f.Move[id]
+	return moved && to != collection || slices.Contains(f.Omit, id)
+}
+
 // entry is a document on its way into the file.
 type entry struct {
 	adapters.Item

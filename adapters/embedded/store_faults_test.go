@@ -359,6 +359,21 @@ func TestFilterStatistics(t *testing.T) {
 	}
 }
 
+// TestFaultsOfWhatIsNotThere: a fault of the search may name an item that another fault keeps out, so that it shows when that one is mended.
+func TestFaultsOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	for _, faults := range []string{
+		`{"omit": ["a"], "approximate": ["a"]}`,
+		`{"omit": ["a"], "late": {"a": 1}}`,
+		`{"move": {"a": "archive"}, "approximate": ["a"], "late": {"a": 1}}`,
+	} {
+		mustOpen(t, t.TempDir(), `{"faults": `+faults+`}`, ports(), nil)
+	}
+	if _, err := open(t, t.TempDir(), `{"faults": {"move": {"a": "archive"}, "approximate": ["b", "nobody"]}}`, ports(), nil); !errors.Is(err, adapters.ErrInvalid) {
+		t.Errorf("an item that is nowhere: %v", err)
+	}
+}
+
 func TestFaultsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	embedder := hashing(t, `{"dimensions": 64}`)
