@@ -84,6 +84,53 @@ func TestPromptCutByTheServer(t *testing.T) {
 	}
 }
 
+// TestCutOrRoleDropped: a number that every prompt comes to is that of the other roles' messages where the server drops the role, and that
+// at which it cuts where it is reported for a prompt without them, too.
+func TestCutOrRoleDropped(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name      string
+		reference int // what the server reports for the reference prompt; 0: it was not asked
+		role      string
+		want      string
+	}{
+		{"nothing but the system's message is read", 3, "user", "prompt/role-dropped"},
+		{"a chat template puts a system's message of its own before the reference prompt", 26, "user", "prompt/role-dropped"},
+		{"the reference prompt was not asked", 0, "user", "prompt/role-dropped"},
+		{"the reference prompt has another role", 21, "developer", "prompt/role-dropped"},
+		{"every prompt is cut", 21, "user", "prompt/truncated-by-server"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			e, c, p, o := askedCase(3, func(trial *matrix.Trial) { trial.Answer = matrix.NewText("It is fifty crowns.") })
+			add := func(cell matrix.CellID, local, reported int) {
+				trial := o.Trials[len(o.Trials)-1]
+				trial.CallKey, trial.Cell, trial.Rep = string(cell), cell, 1
+				trial.PromptTokensLocal, trial.Usage.InputTokens = local, &reported
+				o.Trials = append(o.Trials, trial)
+				p.Cells = append(p.Cells, matrix.PlannedCell{Cell: cell, Base: matrix.CellB, Repeats: 1, Change: "the prompt is another"})
+			}
+			for i := range o.Trials {
+				trial, read := &o.Trials[i], 21
+				trial.PromptTokensLocal, trial.Usage.InputTokens = map[matrix.CellID]int{"A": 84, "B": 50}[trial.Cell], &read
+				trial.Prompt = []matrix.PromptMessage{{Role: "system", Tokens: 24, Text: matrix.NewText("Answer from the context alone.")}, {Role: test.role, Tokens: 60, Text: trial.Prompt[0].Text}}
+			}
+			add("D/"+matrix.ClosedBook, 34, 21)
+			closed := &o.Trials[len(o.Trials)-1]
+			closed.Packed, closed.Prompt = nil, closed.Prompt[:1]
+			if test.reference > 0 {
+				add(matrix.RungPrompt, 43, test.reference)
+				reference := &o.Trials[len(o.Trials)-1]
+				reference.Packed, reference.Prompt = o.Trials[3].Packed, []matrix.PromptMessage{{Role: "user", Tokens: 43, Text: o.Trials[3].Prompt[1].Text}}
+			}
+			ev := evaluated(t, e, c, p, o)
+			if len(ev.Defects) != 1 || ev.Defects[0].Name() != test.want {
+				t.Errorf("%+v, want %s", ev.Defects, test.want)
+			}
+		})
+	}
+}
+
 // TestReplacedInAShortPrompt: a text of which the fact alone is replaced is in the prompt, although the question asks in most of its words.
 func TestReplacedInAShortPrompt(t *testing.T) {
 	t.Parallel()

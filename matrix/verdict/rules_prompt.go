@@ -224,11 +224,14 @@ func roleDropped(x *facts) finding {
 	if !ok {
 		return no
 	}
-	evidence := ""
+	evidence, plain := "", x.cells[matrix.RungPrompt]
 	for i, t := range cell.trials {
 		role := cell.features[i].Gold[0].Role
 		if role == "" || t.Usage.InputTokens == nil {
 			return no
+		}
+		if n, _, ok := tokens(plain); ok && n == bare && inOneRole(plain, role) {
+			return no // of a prompt in that role alone it read as much: it is where the server cuts
 		}
 		read, grown := *t.Usage.InputTokens, t.PromptTokensLocal-bareLocal
 		const least = 5 // tokens of context, which no tokenizer reads as none
@@ -244,6 +247,11 @@ func roleDropped(x *facts) finding {
 		evidence = fmt.Sprintf("the server reports %d tokens for %s and %d for D/closed-book, although the context in the messages of the role %s makes the prompt %d tokens longer by local count", read, cell.result.Cell, bare, role, grown)
 	}
 	return yes(evidence)
+}
+
+// inOneRole reports whether all messages of a cell's prompt are of the role.
+func inOneRole(c *cellFacts, role string) bool {
+	return len(c.trials) > 0 && !slices.ContainsFunc(c.trials[0].Prompt, func(m matrix.PromptMessage) bool { return m.Role != role })
 }
 
 // tokens returns the reported and local prompt tokens of a cell. Its repeats share their prompt; a server that leaves out of its count
