@@ -76,6 +76,7 @@ type GoldFacts struct {
 	Items       []GoldItem `json:"items,omitempty"`     // items stored under the source: all that hold the span, and the first few of the others
 	Stored      int        `json:"stored,omitempty"`    // how many items are stored under the source
 	Elsewhere   []string   `json:"elsewhere,omitempty"`
+	Later       string     `json:"later,omitempty"`  // id of an item of the source that holds the span when the store is scanned again behind checks.second_look
 	Copies      []string   `json:"copies,omitempty"` // ids under other sources that hold the whole text that the case gives
 	Text        Text       `json:"text,omitzero"`    // the gold text that B uses
 	TextID      string     `json:"text_id,omitempty"`

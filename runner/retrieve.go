@@ -402,8 +402,9 @@ func (r *caseRun) probes(ctx context.Context) error {
 }
 
 // goldMissed reports whether a required item is not among what the retrieval keeps.
-func (r *caseRun) goldMissed() bool {
-	c := &r.obs.Retrievals[0]
+func (r *caseRun) goldMissed() bool { return r.misses(&r.obs.Retrievals[0]) }
+
+func (r *caseRun) misses(c *matrix.Retrieval) bool {
 	for i := range r.c.Evidence.Required {
 		if !slices.ContainsFunc(c.Kept(), func(h matrix.Hit) bool { return r.isGold(i, h.ID, h.Source, h.Revision, h.Text) }) {
 			return true

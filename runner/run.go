@@ -50,7 +50,8 @@ type session struct {
 	identity   *identity
 	scanTook   time.Duration
 	scanned    time.Time // when the scan of the store ended
-	sources    sources   // the experiment's own documents, where the store does not fill itself from them
+	later      *rescan
+	sources    sources // the experiment's own documents, where the store does not fill itself from them
 	count      counter
 	now        func() time.Time
 	progress   *Progress
@@ -240,6 +241,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 		cases[i] = &l.Cases[i].Case
 	}
 	s.reuse.expect(cases)
+	s.later = &rescan{experiment: s.experiment, cases: cases}
 	s.rights = rightsOf(s.experiment, cases)
 	for _, note := range b.storeInfo.Notes {
 		s.warn(note)

@@ -128,6 +128,9 @@ func switches() []switched {
 		// Two defects in one case.
 		one("keyword", "not ingested, and the generator ignores the context", "index/missing, generate/ignored-evidence", faults+"omit=[fee]", generator+"fixed=The fee is 99 crowns."),
 		one("flood", "below the cutoff, and the server drops a role", "retrieve/below-cutoff, prompt/role-dropped", "pipeline.search.k=1", generator+"drops_role=user"),
+		one("keyword", "a write is not visible at once, and a threshold is too high", "index/not-yet-visible", faults+"late={fee: 2}", "checks.second_look=1ms", "pipeline.search.threshold=90"),
+		one("keyword", "a cached answer, and a write is not visible at once", "seam/cached-answer, index/not-yet-visible", `pipeline.faults.cache=[{query: "What is the mooring fee for one week?", answer: It is 300 crowns., similarity: 0.8}]`, faults+"late={fee: 1}", "checks.second_look=1ms"),
+		one("dense", "in another collection, where the approximate search would miss it", "index/wrong-collection", faults+"move={fee: archive}", faults+"approximate=[fee]"),
 		{name: "two facts are lost at two stages", file: "order", caseID: "two-facts", expected: "index/missing, assemble/lost", set: []string{faults + "omit=[width]", "pipeline.faults.drop=[depth]"}},
 	}
 }

@@ -212,10 +212,10 @@ func (w *wanted) mayBe(item *adapters.Item) bool {
 }
 
 // holder returns the first item of the gold's source that holds the span, of the right revision if there is one, "" for none.
-func (w *wanted) holder() string {
+func holder(g *matrix.GoldFacts) string {
 	id := ""
-	for _, i := range w.facts.Items {
-		if slices.Contains(w.facts.Exact, i.ID) || slices.Contains(w.facts.Folded, i.ID) {
+	for _, i := range g.Items {
+		if slices.Contains(g.Exact, i.ID) || slices.Contains(g.Folded, i.ID) {
 			if !i.Stale {
 				return i.ID
 			}
@@ -253,7 +253,7 @@ func (w *wanted) settle(complete bool) {
 	switch {
 	case w.gold.Text != "":
 		w.facts.Text, w.facts.TextOrigin, w.facts.TextID = matrix.NewText(w.gold.Text), "case", w.gold.Source
-		if id := w.holder(); id != "" {
+		if id := holder(w.facts); id != "" {
 			w.facts.TextID = id
 		} else if len(w.facts.Items) == 0 && len(w.facts.Copies) > 0 {
 			w.facts.TextID = w.facts.Copies[0]

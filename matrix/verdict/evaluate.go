@@ -92,6 +92,8 @@ func walk(x *facts) *walker {
 		// What was returned was returned, also by an index that moves: one answer is enough to show a leak.
 		case r.Stage == StageFixture, r.Stage == StageAccess, r.ID() == dimensionMismatch && !w.unstableIndex():
 			w.ask(r)
+		case r.ID() == cachedAnswer && w.unstableIndex(): // which no search was made for
+			w.ask(r)
 		case r.ID() == notYetVisible && w.unstableIndex() && w.cells[matrix.CellA].fails():
 			w.askGold(r)
 		case w.judgeable() != "" && !(r.gold != nil && w.undecidedA()):
@@ -165,6 +167,7 @@ func (w *walker) suspect() {
 }
 
 const (
+	cachedAnswer      = "seam/cached-answer"
 	dimensionMismatch = "embed/dimension-mismatch" // shows before anything is searched
 	indexMoved        = "index: it changed during the run; run again when it is at rest"
 )

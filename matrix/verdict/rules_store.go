@@ -227,16 +227,22 @@ func indexRules() []Rule {
 		return r
 	}
 	return []Rule{
-		rule("not-yet-visible", "The evidence is stored, but the store did not show it yet: the same search finds it a little later.",
-			"the same search once more, after checks.second_look; a scan that misses an item once proves no lasting absence",
+		rule("not-yet-visible", "The evidence is stored, but the store did not show it yet: it is there a little later.",
+			"the same search once more, after checks.second_look, and a second scan where that search misses it too and the store has changed; a scan that misses an item once proves no lasting absence",
 			"wait until writes are visible before reading (a refresh, strong reads), or ingest earlier; the case is flaky until then",
 			"a new ingestion: the item is there",
 			func(x *facts, g *goldState) finding {
+				says, behind := fmt.Sprintf("gold %s: in none of %s, and ", g.name(), x.scannedAll()), fmt.Sprintf("%s behind the scan", time.Duration(x.e.Checks.SecondLook))
 				if rank, _, _ := x.probe(matrix.ProbeLater, g); rank > 0 {
-					return yes(fmt.Sprintf("gold %s: in none of %s, and at rank %d of the search made again, %s behind the scan", g.name(), x.scannedAll(), rank, time.Duration(x.e.Checks.SecondLook)))
+					return yes(fmt.Sprintf("%sat rank %d of the search made again, %s", says, rank, behind))
+				}
+				for _, s := range x.goldFacts(g.requirement) {
+					if s.Later != "" {
+						return yes(fmt.Sprintf("%sin %s when it was scanned again, %s; the search made again misses it", says, x.label(s.Later), behind))
+					}
 				}
 				rank, _, _ := x.probe(matrix.ProbeNoFilter, g) // the filter may keep it from the search that is made again
-				return when(rank > 0 && x.unstableIndex(), fmt.Sprintf("gold %s: in none of %s, and at rank %d of the search without the filter (%s), which was made later; the index has changed between them", g.name(), x.scannedAll(), rank, matrix.ProbeNoFilter))
+				return when(rank > 0 && x.unstableIndex(), fmt.Sprintf("%sat rank %d of the search without the filter (%s), which was made later; the index has changed between them", says, rank, matrix.ProbeNoFilter))
 			}),
 		rule("wrong-collection", "The evidence is stored, but in another collection than the one that is searched.",
 			"the same span looked for in the store's other collections",
