@@ -12,7 +12,7 @@ type fault struct {
 	shapes []string // in which it is injected; one that ends in "/" stands for all that begin with it
 	inject func(*base)
 	random bool   // it makes the generator stochastic by itself, so that it is no deterministic fault
-	shows  bool   // the span reaches the prompt all the same, so that it hides no later fault
+	acts   string // where it takes effect, one of places; "": at its stage
 	also   string // a label that is as true, where a generator that varies leaves open which of the two is seen
 }
 
@@ -55,7 +55,9 @@ func vector(how tree) func(*base) {
 
 // faults is the table: every label that the embedded backends can produce, in the order of the pipeline.
 func faults() []fault {
-	anywhere := []string{"plain/", "flood/", "prefixes", "rerank/", "status", "order", "tail"}
+	anywhere := []string{"plain/", "flood/", "prefixes", "rerank/", "status", "order", "tail", "vectors", "rewrite", "statistics"}
+	behind := append(slices.Clone(anywhere), "copies")                                              // the search, where a copy of the evidence may be found in its stead
+	heard := slices.DeleteFunc(slices.Clone(behind), func(s string) bool { return s == "rewrite" }) // there the same server is asked before
 	keywords := []string{"plain/keyword", "flood/keyword", "order"}
 	gold := func(b *base) any { return []any{b.gold} }
 	var all []fault
@@ -91,7 +93,7 @@ func faults() []fault {
 
 	// The store.
 	add("it is not ingested", "index/missing", anywhere, setting(storeFaults+"omit", gold))
-	add("its write is not visible at once", "index/not-yet-visible", []string{"plain/", "flood/"}, setting(storeFaults+"late", func(b *base) any { return tree{b.gold: 1} }, "checks.second_look", "1ms"))
+	add("its write is not visible at once", "index/not-yet-visible", []string{"plain/", "flood/"}, setting(storeFaults+"late", func(b *base) any { return tree{b.gold: 2} }, "checks.second_look", "1ms"))
 	add("its section is not ingested", "index/missing", []string{"tail"}, func(b *base) {
 		b.document(b.other)["source"] = "tariff"
 		b.set(storeFaults+"omit", []any{b.gold})
@@ -109,14 +111,14 @@ func faults() []fault {
 	add("the superseded text takes the place", "index/stale", []string{"flood/"}, func(b *base) {
 		b.theCase()["evidence"].(tree)["distractors"] = []any{tree{"source": b.rival, "kind": "superseded"}}
 		b.set("pipeline.search.k", 1)
-	})
+	}).acts = "order"
 	add("it is in another collection", "index/wrong-collection", anywhere, setting(storeFaults+"move", func(b *base) any { return tree{b.gold: "archive"} }))
 	add("its body is gone", "index/ghost", anywhere, setting(storeFaults+"ghost", gold))
 
 	// The vectors.
 	add("another model embeds the query", "embed/model-mismatch", []string{"prefixes"}, setting("backends.embedder.model", "other", "backends.store.index.model", "hashing"))
 	add("a cache keeps the query's vector of another model", "embed/model-mismatch", []string{"prefixes"}, setting("backends.embedder.cached", func(b *base) any { return tree{b.question: "other"} }))
-	add("the query has other dimensions", "embed/dimension-mismatch", []string{"prefixes"}, setting("backends.store.index.dimensions", 64))
+	add("the query has other dimensions", "embed/dimension-mismatch", []string{"prefixes"}, setting("backends.store.index.dimensions", 64)).acts = "opening"
 	add("another model embedded the evidence", "embed/mixed-models", []string{"prefixes"}, vector(tree{"model": "other"}))
 	add("the query's prefix is lost", "embed/prefix-mismatch", []string{"prefixes"}, setting("backends.embedder.query_prefix", ""))
 	add("the passages' prefix is lost", "embed/prefix-mismatch", []string{"prefixes"}, setting("backends.store.index.passage_prefix", ""))
@@ -142,7 +144,7 @@ func faults() []fault {
 	add("the approximate search misses it", "retrieve/approximate-miss", []string{"prefixes", "plain/dense", "flood/dense"}, setting(storeFaults+"approximate", gold))
 	add("every word is asked for", "retrieve/vocabulary-miss", []string{"flood/keyword", "twofold"}, setting("backends.store.keyword", tree{"operator": "and"}))
 	add("the asker uses other words", "retrieve/vocabulary-miss", []string{"flood/keyword", "order"}, func(b *base) { b.theCase()["query"] = "Quanto costa oggi?" })
-	add("near copies take the places", "retrieve/crowded-out", []string{"flood/"}, setting(storeFaults+"duplicate", func(b *base) any { return tree{b.rival: 5} }))
+	add("near copies take the places", "retrieve/crowded-out", []string{"flood/"}, setting(storeFaults+"duplicate", func(b *base) any { return tree{b.rival: 5} })).acts = "order"
 	add("a small cutoff", "retrieve/below-cutoff", []string{"flood/"}, setting("pipeline.search.k", 1))
 
 	// The reranker.
@@ -160,38 +162,38 @@ func faults() []fault {
 	add("the packer drops it", "assemble/lost", anywhere, setting("pipeline.faults.drop", gold))
 	add("the packer cuts it before the fact", "assemble/span-truncated", []string{"plain/", "flood/", "order"}, setting("pipeline.faults.cut", func(b *base) any { return len(b.beforeSpan()) + 1 }))
 	add("the packer cuts it behind the span", "assemble/span-truncated", []string{"tail"}, setting("pipeline.faults.cut", func(b *base) any { return b.tail }))
-	add("the packer shows it under another id", "assemble/id-body-mismatch", []string{"plain/"}, setting("pipeline.faults.relabel", func(b *base) any { return tree{b.gold: b.other} })).shows = true
+	add("the packer shows it under another id", "assemble/id-body-mismatch", []string{"plain/"}, setting("pipeline.faults.relabel", func(b *base) any { return tree{b.gold: b.other} })).acts = "ids"
 	add("the budget stops before it", "assemble/budget-cut", []string{"plain/", "order"}, setting("pipeline.assemble.budget", func(b *base) any { return budget(b.needs - 3) }))
 	add("the budget skips it", "assemble/budget-cut", []string{"plain/", "order"}, setting("pipeline.assemble", func(b *base) any { return tree{"budget": budget(b.needs - 3), "overflow": "skip"} }))
 	add("the budget truncates it", "assemble/span-truncated", []string{"plain/", "order"}, setting("pipeline.assemble", func(b *base) any {
 		return tree{"budget": budget(words(b.beforeSpan())), "overflow": "truncate"}
 	}))
-	add("copies are merged by their text", "assemble/deduplicated", []string{"copies"}, setting("pipeline.assemble.dedupe", "text")).shows = true
+	add("copies are merged by their text", "assemble/deduplicated", []string{"copies"}, setting("pipeline.assemble.dedupe", "text")).acts = "ids"
 
 	// The prompt.
-	add("the context is filled with nothing", "prompt/not-serialised", anywhere, setting("pipeline.faults.empty_context", true))
-	add("the template carries no context", "prompt/not-serialised", anywhere, setting("pipeline.prompt.user", "Question: {{query}}"))
-	add("the template binds another variable", "prompt/wrong-variable", anywhere, setting("pipeline.prompt.user", "{{#context}}[{{id}}] {{source}}\n{{/context}}\nQuestion: {{query}}"))
+	add("the context is filled with nothing", "prompt/not-serialised", behind, setting("pipeline.faults.empty_context", true))
+	add("the template carries no context", "prompt/not-serialised", behind, setting("pipeline.prompt.user", "Question: {{query}}"))
+	add("the template binds another variable", "prompt/wrong-variable", behind, setting("pipeline.prompt.user", "{{#context}}[{{id}}] {{source}}\n{{/context}}\nQuestion: {{query}}"))
 	add("text is replaced in the finished prompt", "prompt/escaped-away", []string{"plain/", "flood/", "order"}, setting("pipeline.faults.replace", func(b *base) any { return tree{b.span: "as posted"} }))
 	add("the server cuts the prompt", "prompt/truncated-by-server", []string{"plain/", "order"}, setting(generator+"context_tokens", func(b *base) any { return 1 + b.needs + 1 + words(b.question) + 1 }))
-	add("the server drops a role", "prompt/role-dropped", anywhere, setting(generator+"drops_role", "user"))
+	add("the server drops a role", "prompt/role-dropped", heard, setting(generator+"drops_role", "user"))
 
 	// The generator.
-	add("the generator says nothing", "generate/empty-answer", anywhere, setting(generator+"fixed", ""))
+	add("the generator says nothing", "generate/empty-answer", behind, setting(generator+"fixed", ""))
 	add("the generator flips between right and wrong", "generate/unstable", []string{"plain/", "flood/", "order"}, setting(generator+"flip", tree{"rate": 0.65, "to": "wrong"})).random = true
 	add("the generator refuses now and then", "generate/unstable", []string{"plain/", "flood/", "order"}, setting(generator+"flip", tree{"rate": 0.65, "to": "refuse"})).random = true
 	add("the generator answers from memory", "generate/ignored-evidence", []string{"plain/", "flood/", "order"}, setting(generator+"ignores_context", true, generator+"memory", "It is a hundred and one doubloons."))
-	add("the generator invents", "generate/ignored-evidence", anywhere, setting(generator+"ignores_context", true, generator+"unable", "invent"))
-	add("the generator gives one answer to everything", "generate/ignored-evidence", anywhere, setting(generator+"fixed", "It is a hundred and one doubloons."))
-	add("the generator prefers the old text", "generate/prefers-superseded", []string{"plain/"}, setting(generator+"prefers", "old"))
-	add("the generator prefers the last block", "generate/position-sensitive", []string{"order"}, setting(generator+"spots", nil, generator+"prefers", "last"))
-	add("the generator reads the first block only", "generate/position-sensitive", []string{"order"}, setting(generator+"spots", nil, generator+"reads", "first", generator+"min_overlap", 1, "pipeline.assemble.order", "reverse"))
-	add("the generator cites what is not there", "generate/fabricated-citation", []string{"plain/"}, setting(generator+"cites_as", "appendix-7"))
-	add("the generator states the opposite", "generate/contradicts", []string{"plain/"}, setting(generator+"misreads", func(b *base) any { return tree{b.span: b.old} }))
-	add("the generator leaves a fact out", "generate/incomplete", []string{"twofold"}, setting(generator+"spots_all", false))
-	add("the generator quotes another sentence", "generate/incomplete", []string{"tail"}, setting(generator+"spots", func(b *base) any { return []any{b.span} }))
-	add("the generator obeys the context", "generate/distracted", []string{"plain/"}, setting(generator+"obeys", true))
-	add("the generator changes what it quotes", "generate/unsupported-claim", []string{"plain/", "flood/", "order"}, setting(generator+"misreads", func(b *base) any { return tree{b.span: "1001 doubloons"} }))
+	add("the generator invents", "generate/ignored-evidence", behind, setting(generator+"ignores_context", true, generator+"unable", "invent"))
+	add("the generator gives one answer to everything", "generate/ignored-evidence", behind, setting(generator+"fixed", "It is a hundred and one doubloons."))
+	add("the generator prefers the old text", "generate/prefers-superseded", []string{"plain/"}, setting(generator+"prefers", "old")).acts = "words"
+	add("the generator prefers the last block", "generate/position-sensitive", []string{"order"}, setting(generator+"spots", nil, generator+"prefers", "last")).acts = "words"
+	add("the generator reads the first block only", "generate/position-sensitive", []string{"order"}, setting(generator+"spots", nil, generator+"reads", "first", generator+"min_overlap", 1, "pipeline.assemble.order", "reverse")).acts = "words"
+	add("the generator cites what is not there", "generate/fabricated-citation", []string{"plain/"}, setting(generator+"cites_as", "appendix-7")).acts = "citations"
+	add("the generator states the opposite", "generate/contradicts", []string{"plain/"}, setting(generator+"misreads", func(b *base) any { return tree{b.span: b.old} })).acts = "words"
+	add("the generator leaves a fact out", "generate/incomplete", []string{"twofold"}, setting(generator+"spots_all", false)).acts = "words"
+	add("the generator quotes another sentence", "generate/incomplete", []string{"tail"}, setting(generator+"spots", func(b *base) any { return []any{b.span} })).acts = "words"
+	add("the generator obeys the context", "generate/distracted", []string{"plain/"}, setting(generator+"obeys", true)).acts = "words"
+	add("the generator changes what it quotes", "generate/unsupported-claim", []string{"plain/", "flood/", "order"}, setting(generator+"misreads", func(b *base) any { return tree{b.span: "1001 doubloons"} })).acts = "words"
 
 	// Refusals.
 	add("it answers what nothing answers", "abstain/answered-unanswerable", []string{"unanswerable"}, setting(generator+"unable", "invent"))
@@ -200,9 +202,9 @@ func faults() []fault {
 	add("it refuses unless the last block helps", "abstain/refused-answerable", []string{"order"}, setting(generator+"reads", "last")).also = "generate/position-sensitive"
 
 	// The provider: no stage is to blame.
-	add("the provider fails", environment, anywhere, setting(generator+"provider", []any{tree{"error": "permanent"}}))
-	add("the provider blocks", environment, anywhere, setting(generator+"provider", []any{tree{"finish": "content_filter"}}))
-	add("the provider stops at length", environment, anywhere, setting(generator+"provider", []any{tree{"finish": "length"}}))
+	add("the provider fails", environment, append(slices.Clone(behind), "unanswerable"), setting(generator+"provider", []any{tree{"error": "permanent"}}))
+	add("the provider blocks", environment, append(slices.Clone(behind), "unanswerable"), setting(generator+"provider", []any{tree{"finish": "content_filter"}}))
+	add("the provider stops at length", environment, append(slices.Clone(behind), "unanswerable"), setting(generator+"provider", []any{tree{"finish": "length"}}))
 	return all
 }
 

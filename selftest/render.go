@@ -44,7 +44,8 @@ share their corpus, so the intervals are a little too narrow.
 - **Deterministic faults**: for each fault and shape of experiment, corpora of %d seed(s); the generator gives equal answers to equal requests.
 - **Noisy faults**: the same faults with a generator that is right at the pass rates %s and otherwise wrong or refusing, each answer
   drawn on its own; `+"`runs.repeats`"+` is %s. Each is run twice.
-- **Two faults**: %d pairs in one case, of which the first keeps the evidence from reaching the second. Then the first is mended. Left out are pairs that cannot be told apart or made: a generator's fault with one that always or never refuses, an item that is not stored with faults of its vector, and a late write with faults that a later search meets as well.
+- **Two faults**: %d pairs of faults of two stages in one case, of which the first keeps the other from being seen, each fault in about as many
+  of them as any other. The first must be named first; then it is mended, and the other must be named. Pairs left out are listed below.
 - **Healthy cases**: %d runs of unbroken experiments under the same noise. Where the generator passes at 80 %% or more, any defect is
   false blame; where it passes less often it is not reliable itself, and any stage but the generator's is. One corpus in %d is run with
   all perturbations, the others with A, B and C.
@@ -66,6 +67,10 @@ A fault that leaves the answer right is left out (%d and %d runs), since there i
 	fmt.Fprint(w, "\nNot brought about, since the embedded backends cannot:\n\n")
 	for _, label := range slices.Sorted(maps.Keys(r.Unproduced)) {
 		fmt.Fprintf(w, "- `%s`: %s.\n", label, r.Unproduced[label])
+	}
+	fmt.Fprint(w, "\nPairs of faults left out, beside two of one stage:\n\n")
+	for _, why := range r.PairsLeftOut {
+		fmt.Fprintf(w, "- %s.\n", why)
 	}
 	fmt.Fprint(w, "\n## Stages: true × given\n\nDeterministic faults:\n\n")
 	matrixTable(w, r.Deterministic.Stages)

@@ -31,8 +31,10 @@ type Report struct {
 	// Unproduced are the labels that no fault brings about, with why; Untested those that are missing without a reason.
 	Unproduced map[string]string `json:"unproduced"`
 	Untested   []string          `json:"untested"`
-	Thresholds []Threshold       `json:"thresholds"`
-	WallMS     int64             `json:"wall_ms"`
+	// PairsLeftOut are kinds of pairs of faults that are not tried, with why.
+	PairsLeftOut []string    `json:"pairs_left_out"`
+	Thresholds   []Threshold `json:"thresholds"`
+	WallMS       int64       `json:"wall_ms"`
 }
 
 // Scope is what was run.
@@ -355,6 +357,9 @@ func (s *study) report(o Options) *Report {
 		}
 		noisy, well := tally(at(s.noisy)), healthy(at(s.healthy))
 		r.ByRate = append(r.ByRate, AtRate{p, noisy.Stage, noisy.Label, noisy.Inconclusive, well.FalseBlame, sameSystemTwice(slices.Concat(at(s.noisy), at(s.healthy)))})
+	}
+	for _, l := range exempt() {
+		r.PairsLeftOut = append(r.PairsLeftOut, l.why)
 	}
 	r.compound(s.pairs)
 	r.faults(o, s)

@@ -38,7 +38,7 @@ type Options struct {
 
 // Defaults are what culprit selftest runs.
 func Defaults() Options {
-	return Options{Seeds: 1, Rates: []float64{0.6, 0.7, 0.8, 0.9, 0.98}, Noisy: 1, Healthy: 2000, Pairs: 150}
+	return Options{Seeds: 1, Rates: []float64{0.6, 0.7, 0.8, 0.9, 0.98}, Noisy: 1, Healthy: 2000, Pairs: 300}
 }
 
 // noisyRepeats is runs.repeats of a stochastic generator; fixedRepeats is the number that its generations are compared with.

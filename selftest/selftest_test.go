@@ -245,6 +245,48 @@ func TestEveryLabelHasAFault(t *testing.T) {
 	}
 }
 
+// TestEveryPairIsTried: of two faults of two stages one hides the other, or there is a reason why neither does.
+func TestEveryPairIsTried(t *testing.T) {
+	t.Parallel()
+	all, reasons := faults(), map[string]bool{}
+	for i := range all {
+		if f := &all[i]; f.place() < 0 && stageOf(f.want) != "access" {
+			t.Errorf("fault %q acts nowhere (%q)", f.name, f.acts)
+		}
+		for j := range i {
+			f, g := &all[i], &all[j]
+			why := leftOut(f, g)
+			reasons[why] = true
+			if stageOf(f.want) != stageOf(g.want) && one(f.hides(g))+one(g.hides(f))+one(why != "") != 1 {
+				t.Errorf("%q and %q: hides %t, is hidden %t, left out %q; want one of the three", f.name, g.name, f.hides(g), g.hides(f), why)
+			}
+		}
+	}
+	for _, l := range exempt() {
+		if !reasons[l.why] {
+			t.Errorf("no pair is left out because of %s", l.why)
+		}
+	}
+}
+
+// TestPairsAreDrawnEvenly: no fault is left out where there are as many pairs as faults.
+func TestPairsAreDrawnEvenly(t *testing.T) {
+	t.Parallel()
+	turns := map[string]int{}
+	for _, p := range pairs(Options{Pairs: 150}) {
+		turns[p.first.name]++
+		turns[p.second.name]++
+	}
+	all := faults()
+	for i := range all {
+		f := &all[i]
+		hidden := slices.ContainsFunc(all, func(g fault) bool { return f.hides(&g) || g.hides(f) })
+		if n := turns[f.name]; hidden && n == 0 || n > 15 {
+			t.Errorf("%q is in %d of 150 pairs", f.name, n)
+		}
+	}
+}
+
 func TestInterruptedRunLeavesNothing(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)

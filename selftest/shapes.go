@@ -159,7 +159,8 @@ func rerank(w *world, mode string) *base {
 	text := fmt.Sprintf("Beyond %s gates, wardens on duty ask strangers who ask for %s a %s of %s in silver.", w.place, f.name, f.attribute, f.value)
 	documents := []any{document(one, ofOne), document(two, fmt.Sprintf("%s %s or %s.", f.name, f.attribute, f.thing)), document(gold, text)}
 	for i, says := range []string{"opens at six", "has two gates", "is swept daily", "closes early", "was built long ago", "employs nine people"} {
-		documents = append(documents, document(fmt.Sprintf("p%d", i), fmt.Sprintf("Our %s %s.", w.place, says)))
+		// So long that one word which shares its dimension with a word of the question does not put it ahead.
+		documents = append(documents, document(fmt.Sprintf("p%d", i), fmt.Sprintf("Our %s, which few people visit in winter, %s.", w.place, says)))
 	}
 	documents = w.fill(documents, 2+w.rng.IntN(3))
 	b := &base{gold: gold, goldText: text, span: f.value, rival: strings.TrimSuffix(ofOne, "."), other: "note-1", needs: words(text), question: fmt.Sprintf("%s %s %s", w.place, f.name, f.attribute)}
