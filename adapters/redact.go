@@ -35,14 +35,22 @@ func CarriesKey(name string) bool { return carriesKey.MatchString(name) }
 type Redactor struct {
 	known     *strings.Replacer
 	inAnswers *strings.Replacer
-	marks     *marks // of secrets of twelve bytes or more
+	marks     *marks   // of secrets of twelve bytes or more
+	long      []string // the secrets of which a beginning of twelve bytes tells less than half
 }
 
 // NewRedactor returns a redactor of these secrets. Space around a secret is not part of it; what is then shorter than four
 // bytes is ignored.
 func NewRedactor(secrets ...string) *Redactor {
 	inAnswers := formsOfAll(secrets, shortestInAnswers)
-	return &Redactor{known: replacer(formsOfAll(secrets, shortestSecret)), inAnswers: replacer(inAnswers), marks: newMarks(inAnswers)}
+	var long []string
+	for _, secret := range secrets {
+		secret = strings.TrimSpace(secret)
+		if len(secret) >= 2*shortestInAnswers && !strings.ContainsAny(secret[:shortestInAnswers], "/: ") { // paths, addresses and words begin alike
+			long = append(long, secret)
+		}
+	}
+	return &Redactor{known: replacer(formsOfAll(secrets, shortestSecret)), inAnswers: replacer(inAnswers), marks: newMarks(inAnswers), long: long}
 }
 
 // formsOfAll lists the forms of the secrets, the longest first.
@@ -120,17 +128,40 @@ var (
 	urlQuery = regexp.MustCompile(`\b([A-Za-z][A-Za-z0-9+.-]*://[^\s?#"'<>]*\?)[^\s#"'<>]+`)
 )
 
-// String returns s without secrets.
+// String returns s without secrets, nor what of one stands in s from its beginning on. A text in which one is broken over lines, or escaped
+// as no known form is, is left out whole.
 func (r *Redactor) String(s string) string {
 	if r == nil {
 		return s
 	}
 	s = r.known.Replace(s)
+	if r.Holds([]byte(s)) {
+		return Redacted
+	}
+	for _, secret := range r.long {
+		s = withoutBeginning(s, secret)
+	}
 	if strings.Contains(s, "://") {
 		s = urlUser.ReplaceAllString(s, "${1}"+Redacted+"@")
 		s = urlQuery.ReplaceAllString(s, "${1}"+Redacted)
 	}
 	return s
+}
+
+// withoutBeginning takes the longest beginnings of a secret out of s that have twelve bytes or more.
+func withoutBeginning(s, secret string) string {
+	for from := 0; ; from += len(Redacted) {
+		at := strings.Index(s[from:], secret[:shortestInAnswers])
+		if at < 0 {
+			return s
+		}
+		from += at
+		n := shortestInAnswers
+		for n < len(secret) && from+n < len(s) && s[from+n] == secret[n] {
+			n++
+		}
+		s = s[:from] + Redacted + s[from+n:]
+	}
 }
 
 // Answer returns what a server answered without secrets that it repeats. It is evidence: no URL in it is cut, and no secret of fewer than

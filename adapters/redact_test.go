@@ -51,6 +51,28 @@ func TestRedactorForms(t *testing.T) {
 	}
 }
 
+// TestRedactorTellsNoPart: what a server repeats of a key in parts is not shown either.
+func TestRedactorTellsNoPart(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-test-0123456789abcdefghij"
+	r := adapters.NewRedactor(secret, "a-key-of-20-letters-", "/srv/plugins/mystore/lib")
+	for text, want := range map[string]string{
+		"wrong key sk-test-0123… of":                           "wrong key [redacted]… of",
+		"sk-test-0123, sk-test-0123456789abcd":                 "[redacted], [redacted]",
+		"wrong key sk-test-0123":                               "wrong key [redacted]",
+		"/srv/plugins/other":                                   "/srv/plugins/other",
+		"sk-test- is how a key begins":                         "sk-test- is how a key begins",
+		"a-key-of-20-":                                         "a-key-of-20-", // more than half of a short one is not its beginning alone
+		"the key\nsk-test-0123456\r\n789abcdefghij is wrong":   "[redacted]",
+		"the key a-key-of-\n20-letters- is wrong":              "[redacted]",
+		`the key \u0061-key-of-20-l\u0065tters\u002d is wrong`: "[redacted]",
+	} {
+		if got := r.String(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestRedactorInsideBase64 puts the secret at each place modulo 3 of a longer text, as in an Authorization header.
 func TestRedactorInsideBase64(t *testing.T) {
 	t.Parallel()

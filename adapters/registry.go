@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"regexp"
+	"time"
 )
 
 // Role is what a backend is used for.
@@ -28,6 +29,7 @@ type Config struct {
 	CacheDir string          // private directory for what can be made again
 	Dir      string          // what relative paths in the settings are relative to
 	Secrets  *Secrets        // where a backend reads its keys; nil: it has none
+	Timeout  time.Duration   // the most that opening may wait for a server, where the backend asks one; 0: as the adapter has it
 	// Documents are the documents that a store with a corpus of its own is filled from; nil where the experiment names none.
 	Documents Documents
 	// IndexEmbedder is the embedder of the experiment, for a store that makes its own vectors; nil where there is none.

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// MaxRetryAfter is the longest wait that [ParseRetryAfter] returns. What a call really waits is clamped further by
-// [Policy.MaxWait].
-const MaxRetryAfter = time.Hour
+// MaxRetryAfter is the longest wait that [ParseRetryAfter] returns: longer than [NoWait], so that a limit of the day shows as one. What a
+// call really waits is clamped further by [Policy.MaxWait].
+const MaxRetryAfter = 24 * time.Hour
 
 // httpDates are the forms that HTTP allows for a date (RFC 9110, section 5.6.7), as net/http reads them; that package is
 // not worth its size for three layouts.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
@@ -131,7 +132,7 @@ func (b *backends) openStore(ctx context.Context, l *experiments.Loaded, o Optio
 }
 
 func config(backend *matrix.Backend, l *experiments.Loaded, o Options) adapters.Config {
-	return adapters.Config{Settings: backend.Settings, CacheDir: o.CacheDir, Dir: l.Dir, Secrets: o.Secrets, Progress: o.Progress.storeProgress()}
+	return adapters.Config{Settings: backend.Settings, CacheDir: o.CacheDir, Dir: l.Dir, Secrets: o.Secrets, Timeout: time.Duration(l.Experiment.Limits.Timeout), Progress: o.Progress.storeProgress()}
 }
 
 // OpenEmbedder opens the embedder of an experiment as a run does, with its limits; nil where it names none.

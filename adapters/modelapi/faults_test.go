@@ -67,6 +67,11 @@ func TestFaults(t *testing.T) {
 			"a rate limit by what is left", with(fault(429, "slow down", "", ""), "X-Ratelimit-Remaining-Requests", "5", "X-Ratelimit-Reset-Requests", "1h0m0s", "X-Ratelimit-Remaining-Tokens", "0", "X-Ratelimit-Reset-Tokens", "6s"),
 			adapters.KindRateLimited, 6 * time.Second, "slow down",
 		},
+		{"a limit of the day", with(fault(429, "slow down", "", ""), "Retry-After", "43200"), adapters.KindRateLimited, 12 * time.Hour, "slow down"},
+		{
+			"a limit of the day by what is left", with(fault(429, "slow down", "", ""), "X-Ratelimit-Remaining-Requests", "0", "X-Ratelimit-Reset-Requests", "8h38m0s"),
+			adapters.KindRateLimited, 8*time.Hour + 38*time.Minute, "slow down",
+		},
 		{"a wait that makes no sense", with(fault(429, "slow down", "", ""), "Retry-After", "soon"), adapters.KindRateLimited, 0, "slow down"},
 		{"an empty account", fault(429, "You exceeded your current quota", "insufficient_quota", ""), adapters.KindUnauthorised, 0, "another try is no help"},
 		{"a payment that is due", fault(402, "Insufficient Balance", "", ""), adapters.KindUnauthorised, 0, "may buy nothing more"},

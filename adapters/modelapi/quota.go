@@ -43,7 +43,7 @@ func allowance(h http.Header, of string) *adapters.Allowance {
 // such time is not told.
 func reset(s, date string) time.Duration {
 	d, err := time.ParseDuration(s)
-	if seconds, bare := strconv.ParseFloat(s, 64); bare == nil && seconds < adapters.MaxRetryAfter.Seconds() {
+	if seconds, bare := strconv.ParseFloat(s, 64); bare == nil && seconds <= adapters.MaxRetryAfter.Seconds() {
 		d, err = time.Duration(seconds*float64(time.Second)), nil
 	}
 	if at, isTime := time.Parse(time.RFC3339, s); isTime == nil {

@@ -1,6 +1,7 @@
 package qdrant
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -17,7 +18,7 @@ import (
 	"github.com/culprit-rag/culprit/adapters/qdrant/bm25"
 )
 
-// openTime bounds opening where the caller does not: an address where nothing answers at all would block it.
+// openTime bounds opening where the settings do not: an address where nothing answers at all would block it.
 const openTime = 30 * time.Second
 
 func openStore(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, error) {
@@ -32,7 +33,7 @@ func openStore(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, 
 // options of the connection are for tests.
 func open(ctx context.Context, cfg adapters.Config, options ...grpc.DialOption) (*store, error) {
 	const op = "open"
-	ctx, cancel := context.WithTimeout(ctx, openTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(cfg.Timeout, openTime))
 	defer cancel()
 	set, err := readSettings(cfg.Settings)
 	if err != nil {

@@ -2,7 +2,9 @@ package qdrant
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -14,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/qdrant/go-client/qdrant"
 	"google.golang.org/grpc"
@@ -322,6 +325,22 @@ func TestTLS(t *testing.T) {
 			kind = adapters.KindTransient
 		}
 		wantError(t, err, kind, names...)
+	}
+}
+
+func TestOpenHonoursItsTimeout(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections are taken by the system, and nobody answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	settings := json.RawMessage(fmt.Sprintf(`{"address": %q, "collection": "docs", "fields": {"text": "text"}}`, silent.Addr()))
+	start := time.Now()
+	_, err = open(t.Context(), adapters.Config{Settings: settings, Timeout: 200 * time.Millisecond})
+	wantError(t, err, adapters.KindTimeout)
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("it took %s", took)
 	}
 }
 

@@ -1,7 +1,6 @@
 package weaviate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -153,10 +152,10 @@ func TestUnreachable(t *testing.T) {
 			if test.address == "" {
 				t.Skip("the port is not known: the server was not started here")
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			defer cancel()
+			cfg := config(t, base.with(test.more).with(settings{"address": test.address}), "")
+			cfg.Timeout = 2 * time.Second
 			start := time.Now()
-			store, err := Factory().OpenStore(ctx, config(t, base.with(test.more).with(settings{"address": test.address}), ""))
+			store, err := Factory().OpenStore(t.Context(), cfg)
 			if err == nil {
 				store.Close()
 			}

@@ -1,6 +1,7 @@
 package weaviate
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -37,7 +38,7 @@ type store struct {
 }
 
 const (
-	openTime   = 30 * time.Second
+	openTime   = 30 * time.Second // where the settings do not bound it
 	idleTime   = 90 * time.Second
 	perHost    = 32 // idle connections that are kept
 	allAtOnce  = 4  // requests that one call makes at the same time, over tenants
@@ -59,7 +60,7 @@ func openStore(ctx context.Context, cfg adapters.Config) (adapters.VectorStore, 
 	}
 	s := newStore(settings, key, secure)
 	s.transport.redact = cfg.Secrets.Redactor()
-	ctx, cancel := context.WithTimeout(ctx, openTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(cfg.Timeout, openTime))
 	defer cancel()
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(s.failure(ctx, "open", err), s.Close())

@@ -35,7 +35,8 @@ larger k may only push the break from the search into the assembly. Searches tha
 share are made once. Nothing is written. The experiment is by default that of the current folder.
 
 Without --k, steps down and up from the experiment's own k are taken, without --budget steps up
-from its own budget. --top sweeps what a reranker passes on.`,
+from its own budget. --top sweeps what a reranker passes on. Of a service of your own only k varies,
+which it is told.`,
 		Example: `  culprit sweep experiments/examples/travel-policy --case long-haul-cabin
   culprit sweep staging.yaml --case leave-policy-014 --k 5,10,20 --budget "1500 tokens,3000 tokens"`,
 	}
@@ -107,7 +108,11 @@ func newGrid(l *experiments.Loaded, o *sweepOptions) (runner.Grid, error) {
 	if k := own.Search.K; len(o.k) == 0 {
 		grid.K = []int{1, max(k/2, 1), k, k + 1, 2 * k, 7 * k}
 	}
-	if len(o.top) > 0 && own.Rerank == nil {
+	service := l.Experiment.Backends.Pipeline != nil // which is told k, and packs its context by a budget of its own
+	switch {
+	case service && len(o.budgets)+len(o.top) > 0:
+		return grid, usage("--budget and --top: the service reranks and packs by itself, and is told neither: a sweep of it varies k")
+	case len(o.top) > 0 && own.Rerank == nil:
 		return grid, usage("--top: the experiment has no rerank, so there is no top to vary")
 	}
 	for flag, list := range map[string]*[]int{"--k": &grid.K, "--top": &grid.Top} {
@@ -135,7 +140,7 @@ func newGrid(l *experiments.Loaded, o *sweepOptions) (runner.Grid, error) {
 	if len(o.budgets) == 0 {
 		add(own.Assemble.Budget)
 		for _, percent := range []int{160, 300, 800} {
-			if n := own.Assemble.Budget.N; n > 0 {
+			if n := own.Assemble.Budget.N; n > 0 && !service {
 				add(matrix.Budget{N: n * percent / 100, Unit: unit})
 			}
 		}
@@ -147,7 +152,10 @@ func newGrid(l *experiments.Loaded, o *sweepOptions) (runner.Grid, error) {
 func (a *app) showSweep(e *matrix.Experiment, s *sweep, per int) {
 	for _, text := range report.Wrap(fmt.Sprintf("%s · k, top and budget vary; constant: search %s, overflow %s, order %s, generator %s, prompt, settings, cases",
 		s.Name, e.Pipeline.Search.Mode, e.Pipeline.Assemble.Overflow, e.Pipeline.Assemble.Order, generatorOf(e)), a.width()) {
-		if s.Top == 0 {
+		switch {
+		case e.Backends.Pipeline != nil:
+			text = strings.Replace(text, "k, top and budget vary", "k varies", 1)
+		case s.Top == 0:
 			text = strings.Replace(text, "k, top and budget vary", "k and budget vary", 1)
 		}
 		line(a.out, text)

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"testing"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/runner"
 )
 
 // paying is the program with one adapter more, "paid": the models of the embedded one as if a provider served them.
@@ -57,4 +60,14 @@ func (e paidEmbedder) Embed(ctx context.Context, req adapters.EmbedRequest) (ada
 	tokens := len(strings.Fields(strings.Join(req.Texts, " ")))
 	resp.InputTokens = &tokens
 	return resp, err
+}
+
+// TestNeedsStayApart: an amount that is wider than its column moves the rest, and does not run into its neighbour.
+func TestNeedsStayApart(t *testing.T) {
+	t.Parallel()
+	in, out, cost := int64(11_891_560), int64(1_104_000), int64(123_456_789_000)
+	got := strings.Fields(needOf(runner.Need{Calls: 5616, TokensIn: &in, TokensOut: &out, CostMicro: &cost}))
+	if want := []string{"5,616", "11,891,560", "1,104,000", "123456.789"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

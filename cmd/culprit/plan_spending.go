@@ -77,7 +77,7 @@ func (a *app) showNeeds(s *runner.Estimate) {
 	}
 	cells = append(cells, runner.CellNeed{Cell: "total", Worst: s.Worst, Expected: s.Expected})
 	linef(a.out, "  %-*s%*s  %*s", longest+1, "", needWidth, "at the most", needWidth, "expected")
-	head := fmt.Sprintf("%6s%11s%9s%10s", "calls", "in", "out", "cost")
+	head := fmt.Sprintf("%6s %10s %8s %9s", "calls", "in", "out", "cost")
 	linef(a.out, "  %-*s%s  %s", longest+1, "", head, head)
 	for _, c := range cells {
 		line(a.out, strings.TrimRight("  "+padded(c.Cell, longest+1)+needOf(c.Worst)+"  "+needOf(c.Expected), " "))
@@ -101,7 +101,7 @@ func (a *app) showNeeds(s *runner.Estimate) {
 const needWidth = 36
 
 func needOf(n runner.Need) string {
-	return fmt.Sprintf("%6s%11s%9s%10s", grouped(int64(n.Calls)), amountOf(n.TokensIn), amountOf(n.TokensOut), costOf(n.CostMicro))
+	return fmt.Sprintf("%6s %10s %8s %9s", grouped(int64(n.Calls)), amountOf(n.TokensIn), amountOf(n.TokensOut), costOf(n.CostMicro))
 }
 
 // costOf rounds up to four decimals, so that a table of small amounts can be read.

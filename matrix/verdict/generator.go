@@ -166,3 +166,13 @@ func shares(list []times) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// embedderFindings say where another model than the one that was asked embedded the queries. A service's own embedder was asked by nobody
+// here.
+func (x *facts) embedderFindings() []string {
+	asked := x.o.Store.Embed
+	if asked == nil || x.search == nil || x.e.Backends.Pipeline != nil || asked.QueryModel == "" || x.search.EmbedModel == "" || x.search.EmbedModel == asked.QueryModel {
+		return nil
+	}
+	return []string{fmt.Sprintf("embedder: %q was asked, %q answered: some servers answer every name with the model that they have", asked.QueryModel, x.search.EmbedModel)}
+}

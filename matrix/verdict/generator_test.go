@@ -143,6 +143,34 @@ func TestWhoAnswered(t *testing.T) {
 	}
 }
 
+// TestWhoEmbedded: another embedder than the one that was asked is a finding, where the queries are embedded here.
+func TestWhoEmbedded(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		asked, reported string
+		service         bool
+		finding         bool
+	}{
+		{asked: "e-1", reported: "e-2", finding: true},
+		{asked: "e-1", reported: "e-1"},
+		{asked: "e-1"},
+		{reported: "e-2"},
+		{asked: "e-1", reported: "e-2", service: true},
+	} {
+		e, c, p, o := askedCase(1, func(*matrix.Trial) {})
+		o.Store.Embed = &matrix.EmbedFacts{QueryModel: test.asked}
+		o.Retrievals[0].EmbedModel = test.reported
+		if test.service {
+			e.Backends.Pipeline = &matrix.Backend{Adapter: "remote"}
+		}
+		ev := evaluated(t, e, c, p, o)
+		got := slices.ContainsFunc(ev.Findings, func(s string) bool { return strings.HasPrefix(s, `embedder: "e-1" was asked, "e-2" answered`) })
+		if got != test.finding {
+			t.Errorf("%+v: findings %q", test, ev.Findings)
+		}
+	}
+}
+
 // TestVolatileMetadata holds the digest to what differs between two executions that saw the same, and to what does not.
 func TestVolatileMetadata(t *testing.T) {
 	t.Parallel()

@@ -149,13 +149,13 @@ func gunzip(body []byte) ([]byte, error) {
 	return plain, err
 }
 
-// withoutAsked takes what the redactor knows out of what a call asks, before it is kept.
+// withoutAsked takes what the redactor knows out of what a call asks, before it is kept. All else of it is evidence and stays as it is.
 func (c *Call) withoutAsked(r *adapters.Redactor) {
 	for i := range c.Messages {
-		c.Messages[i].Text = r.String(c.Messages[i].Text)
+		c.Messages[i].Text = r.Answer(c.Messages[i].Text)
 	}
 	for name, value := range c.Params {
-		if r.String(string(value)) != string(value) {
+		if r.Answer(string(value)) != string(value) {
 			c.Params[name] = json.RawMessage(`"` + adapters.Redacted + `"`)
 		}
 	}
@@ -164,13 +164,14 @@ func (c *Call) withoutAsked(r *adapters.Redactor) {
 
 // withoutAnswered does the same for what came back.
 func (c *Call) withoutAnswered(r *adapters.Redactor) {
-	redactAll(r, &c.Answer, &c.Error, &c.FinishReason, &c.ModelReported, &c.SystemFingerprint, &c.ResponseID)
+	c.Error = r.String(c.Error)
+	redactAll(r, &c.Answer, &c.FinishReason, &c.ModelReported, &c.SystemFingerprint, &c.ResponseID)
 }
 
 func redactAll(r *adapters.Redactor, texts ...*string) {
 	for _, s := range texts {
 		if s != nil {
-			*s = r.String(*s)
+			*s = r.Answer(*s)
 		}
 	}
 }

@@ -317,6 +317,20 @@ func TestKeepsNoCredential(t *testing.T) {
 	}
 }
 
+// TestKeepsThePromptExactly: a prompt is evidence. What stands in it of addresses, and a word that serves as a key where none is needed, stays.
+func TestKeepsThePromptExactly(t *testing.T) {
+	const text = "See https://intra.example/policy?id=42 and redis://u:p@db/0. There are none."
+	u, c, _ := start(t, tap.Options{})
+	u.reply = func(w http.ResponseWriter, _ []byte) {
+		fmt.Fprintf(w, `{"choices":[{"message":{"content":%q}}]}`, text)
+	}
+	ask(t, c, "/v1/chat/completions", fmt.Sprintf(`{"model":"m","messages":[{"role":"user","content":%q}]}`, text), "Authorization", "Bearer none", "X-Request-ID", "r")
+	call := recorded(t, c, "r").Calls[0]
+	if call.Messages[0].Text != text || call.Answer != text {
+		t.Errorf("want %q, got the prompt %q and the answer %q", text, call.Messages[0].Text, call.Answer)
+	}
+}
+
 func TestControlEndpoints(t *testing.T) {
 	_, c, _ := start(t, tap.Options{Key: "open sesame"})
 	wrong := *c
