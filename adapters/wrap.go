@@ -319,7 +319,7 @@ func newBackOff() *backoff.ExponentialBackOff {
 
 // kept returns an error where an answer holds a secret.
 func (c *caller) kept(op string, texts ...string) error {
-	if slices.ContainsFunc(texts, func(text string) bool { return c.policy.Redact.Holds([]byte(text)) }) {
+	if slices.ContainsFunc(texts, func(text string) bool { return c.policy.Redact.HoldsText(text) }) {
 		return SecretInOutput(c.policy.Name, op)
 	}
 	return nil

@@ -38,7 +38,7 @@ func (r *caseRun) trials(ctx context.Context) (err error) {
 
 // next says what is asked for in the next round, and keeps the features that it was decided from.
 func (r *caseRun) next() ([]verdict.Want, error) {
-	features, err := verdict.ExtractMore(r.experiment, r.c, &r.obs, r.features)
+	features, err := verdict.ExtractMore(r.experiment, r.c, &r.obs, r.features, r.answerKeys)
 	if err != nil {
 		return nil, err
 	}
