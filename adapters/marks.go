@@ -43,10 +43,8 @@ func newMarks(forms []string) *marks {
 
 func pair[T string | []byte](text T, at int) int { return int(text[at-1])<<8 | int(text[at]) }
 
-func (m *marks) in(text []byte) bool {
-	if m == nil {
-		return false
-	}
+// markIn reports whether one of the marks stands in a text.
+func markIn[T string | []byte](m *marks, text T) bool {
 	for end := m.shortest - 1; end < len(text); {
 		if step := int(m.shift[pair(text, end)]); step > 0 {
 			end += step
@@ -67,18 +65,26 @@ func (r *Redactor) Holds(text []byte) bool {
 	if r == nil || r.marks == nil {
 		return false
 	}
-	if r.marks.in(text) {
+	if markIn(r.marks, text) {
 		return true
 	}
 	if bytes.IndexByte(text, '\\') >= 0 {
-		if plain := unescaped(text, '\\'); r.marks.in(plain) {
+		if plain := unescaped(text, '\\'); markIn(r.marks, plain) {
 			return true
 		}
 	}
-	if bytes.IndexByte(text, '%') >= 0 && r.marks.in(unescaped(text, '%')) {
+	if bytes.IndexByte(text, '%') >= 0 && markIn(r.marks, unescaped(text, '%')) {
 		return true
 	}
-	return bytes.IndexByte(text, '\n') >= 0 && r.marks.in(slices.DeleteFunc(bytes.Clone(text), func(c byte) bool { return c == '\n' || c == '\r' }))
+	return bytes.IndexByte(text, '\n') >= 0 && markIn(r.marks, slices.DeleteFunc(bytes.Clone(text), func(c byte) bool { return c == '\n' || c == '\r' }))
+}
+
+// HoldsText is Holds, without a copy of most texts.
+func (r *Redactor) HoldsText(text string) bool {
+	if r == nil || r.marks == nil {
+		return false
+	}
+	return markIn(r.marks, text) || strings.ContainsAny(text, "\\%\n") && r.Holds([]byte(text))
 }
 
 // unescaped reads what is escaped behind a mark as JSON strings or URLs have it: \u002b, \/, %2b. What is no escape stays as it is.

@@ -114,16 +114,29 @@ type turns struct {
 
 func (t *turns) NextBackOff() time.Duration { return t.wait }
 
-// call makes one call of op.
+// call makes one call of op. The value is that of the last try: a scan that failed says how far it came.
 func call[T any](ctx context.Context, c *caller, op string, how shape, f func(context.Context) (T, error)) (T, error) {
+	var value, none T
+	ended, err := c.tries(ctx, op, how, func(ctx context.Context) (err error) {
+		value, err = f(ctx)
+		return err
+	})
+	if !ended {
+		return none, err
+	}
+	return value, err
+}
+
+// tries makes the tries of one call. It reports whether the last of them has ended, with its error. Answers do not pass through it: hundreds
+// of calls wait in here, and the stack of each is as large as what it holds.
+func (c *caller) tries(ctx context.Context, op string, how shape, f func(context.Context) error) (ended bool, _ error) {
 	var last, early, untold error // of the last try; of a try that was not made; of an announcement
 	number := 0
 	turns := &turns{ExponentialBackOff: newBackOff()}
-	value, err := backoff.Retry(ctx, func() (T, error) {
-		var none T
+	_, err := backoff.Retry(ctx, func() (none struct{}, _ error) {
 		number++
 		turns.wait = backoff.Stop
-		value, attempt, err := try(ctx, c, op, number, how, f)
+		attempt, err := c.try(ctx, op, number, how, f)
 		if before := (notMade{}); errors.As(err, &before) {
 			early = before.error
 			return none, err
@@ -145,28 +158,27 @@ func call[T any](ctx context.Context, c *caller, op string, how shape, f func(co
 		if attempt.Again {
 			turns.wait = attempt.Wait
 		}
-		return value, last // a scan that failed says how far it came
+		return none, last
 	}, backoff.WithBackOff(turns), backoff.WithMaxElapsedTime(0))
-	var none T
 	switch {
 	case early != nil:
-		return none, c.policy.Redact.Error(c.givenUp(op, early, last))
+		return false, c.policy.Redact.Error(c.givenUp(op, early, last))
 	case untold != nil:
-		return none, untold
+		return false, untold
 	case last != nil && turns.wait != backoff.Stop: // it ended in the wait
-		return none, c.policy.Redact.Error(c.givenUp(op, err, last))
+		return false, c.policy.Redact.Error(c.givenUp(op, err, last))
 	}
-	return value, last
+	return true, last
 }
 
 // try makes one try: it reserves what the try may take, waits for the limits, announces the try, and calls f under the timeout.
-func try[T any](ctx context.Context, c *caller, op string, number int, how shape, f func(context.Context) (T, error)) (value T, a Attempt, err error) {
+func (c *caller) try(ctx context.Context, op string, number int, how shape, f func(context.Context) error) (a Attempt, err error) {
 	if err := ctx.Err(); err != nil {
-		return value, a, notMade{err}
+		return a, notMade{err}
 	}
 	reserved, err := c.policy.Meter.reserve(ctx, how)
 	if err != nil {
-		return value, a, notMade{err}
+		return a, notMade{err}
 	}
 	spent := Amount{} // a try that is not made takes nothing
 	defer func() { c.policy.Meter.settle(reserved.amount, spent) }()
@@ -176,7 +188,7 @@ func try[T any](ctx context.Context, c *caller, op string, number int, how shape
 	}
 	defer place.give()
 	if err := c.admit(ctx, op, number, place, reserved); err != nil {
-		return value, a, notMade{err}
+		return a, notMade{err}
 	}
 	callCtx, cancel := ctx, func() {}
 	if c.policy.Timeout > 0 && !how.keepsOwnTime {
@@ -187,7 +199,7 @@ func try[T any](ctx context.Context, c *caller, op string, number int, how shape
 		*how.told = told{}
 	}
 	start := time.Now()
-	value, err = f(callCtx)
+	err = f(callCtx)
 	a.Took, a.Billed = time.Since(start), mayBeBilled(err)
 	err = c.classify(ctx, op, err)
 	if how.told != nil && (err == nil || KindOf(err) == KindSecret) {
@@ -196,7 +208,7 @@ func try[T any](ctx context.Context, c *caller, op string, number int, how shape
 	spent = c.policy.Meter.spent(reserved, a)
 	a.Spent = spent
 	c.heed(how, reserved.worst, a, err)
-	return value, a, err
+	return a, err
 }
 
 // admit waits for the limits and announces the try.
@@ -319,7 +331,7 @@ func newBackOff() *backoff.ExponentialBackOff {
 
 // kept returns an error where an answer holds a secret.
 func (c *caller) kept(op string, texts ...string) error {
-	if slices.ContainsFunc(texts, func(text string) bool { return c.policy.Redact.Holds([]byte(text)) }) {
+	if slices.ContainsFunc(texts, func(text string) bool { return c.policy.Redact.HoldsText(text) }) {
 		return SecretInOutput(c.policy.Name, op)
 	}
 	return nil

@@ -65,8 +65,11 @@ func (c *canonicaliser) any(v any, use func([]byte)) error {
 
 // DigestBytes returns "sha256:<hex>" of b.
 func DigestBytes(b []byte) string {
+	const name = "sha256:"
 	sum := sha256.Sum256(b)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	var out [len(name) + 2*sha256.Size]byte
+	hex.Encode(out[copy(out[:], name):], sum[:])
+	return string(out[:])
 }
 
 func decodeNumbers(data []byte, into any) error {

@@ -56,7 +56,7 @@ func decodeLink(line []byte) (l link, err error) {
 		return l, err
 	}
 	sum := recordSum(l.Seq, l.Prev, l.Rec)
-	if !bytes.Equal(append(line[:len(line):len(line)], '\n'), journalLine(l.Seq, l.Prev, l.Rec, sum)) {
+	if !bytes.Equal(append(line[:len(line):len(line)], '\n'), journalLine(nil, l.Seq, l.Prev, l.Rec, sum)) {
 		return l, errors.New("the record does not fit its sum")
 	}
 	return l, nil

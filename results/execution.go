@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ type Execution struct {
 	now    func() time.Time
 	sync   func(folder *os.File) error // syncAll, but in tests
 	syncs  group
+	making chan struct{} // has a token for each bundle that is being made: in memory, for which no more are made at once than there are cores
 
 	lock    *os.File // of the work folder; nil: the execution leaves no invocation
 	resumed bool     // what is there is gone on with
@@ -94,7 +96,7 @@ func newExecution(out, name string, at time.Time, h hook) (*Execution, error) {
 }
 
 func openExecution(out string, h hook) (_ *Execution, err error) {
-	e := &Execution{out: out, hook: h, now: time.Now, sync: syncAll}
+	e := &Execution{out: out, hook: h, now: time.Now, sync: syncAll, making: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	if e.root, err = os.OpenRoot(out); err != nil {
 		return nil, fmt.Errorf("results folder: %w", err)
 	}

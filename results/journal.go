@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -29,8 +30,8 @@ func recordSum(seq int, prev string, rec []byte) string {
 	return hex.EncodeToString(h.Sum(buffer[:0]))
 }
 
-func journalLine(seq int, prev string, rec []byte, sum string) []byte {
-	line := make([]byte, 0, len(rec)+len(prev)+len(sum)+48)
+// journalLine appends a line to what is in a buffer.
+func journalLine(line []byte, seq int, prev string, rec []byte, sum string) []byte {
 	line = append(line, `{"seq":`...)
 	line = strconv.AppendInt(line, int64(seq), 10)
 	line = append(append(line, `,"prev":"`...), prev...)
@@ -51,6 +52,8 @@ type journal struct {
 	head string
 	size int64
 	err  error
+	raw  bytes.Buffer // of the record that is appended
+	line []byte
 }
 
 func newJournal(d *disk) (*journal, error) {
@@ -63,23 +66,25 @@ func newJournal(d *disk) (*journal, error) {
 
 // append writes one record.
 func (j *journal) append(rec any) error {
-	raw, err := json.Marshal(rec)
-	if err != nil {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.raw.Reset()
+	if err := json.NewEncoder(&j.raw).Encode(rec); err != nil {
 		return fmt.Errorf("journal record: %w", err)
 	}
+	raw := bytes.TrimSuffix(j.raw.Bytes(), []byte{'\n'})
 	if j.guard != nil {
 		if err := j.guard(raw); err != nil {
 			return fmt.Errorf("journal record: %w", err)
 		}
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if j.err != nil {
 		return j.err
 	}
 	seq := j.seq + 1
 	sum := recordSum(seq, j.head, raw)
-	line := journalLine(seq, j.head, raw, sum)
+	j.line = journalLine(j.line[:0], seq, j.head, raw, sum)
+	line := j.line
 	if len(line) > maxJournalLine {
 		return fmt.Errorf("journal record of %d bytes is over the limit of %d", len(line), maxJournalLine)
 	}

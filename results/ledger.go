@@ -200,7 +200,7 @@ func (e *Execution) appendLedger(raw []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	line := journalLine(seq+1, head, raw, recordSum(seq+1, head, raw))
+	line := journalLine(nil, seq+1, head, raw, recordSum(seq+1, head, raw))
 	d := newDisk(e.root, e.hook)
 	if err := d.fill(f, ledgerFile, line); err != nil {
 		return err

@@ -184,7 +184,7 @@ func TestNewerSchemaIsSaidInOneLine(t *testing.T) {
 			}
 		})
 	}
-	line := journalLine(1, noRecord, []byte(`{"t":"open","schema":"culprit.journal/v2"}`), recordSum(1, noRecord, []byte(`{"t":"open","schema":"culprit.journal/v2"}`)))
+	line := journalLine(nil, 1, noRecord, []byte(`{"t":"open","schema":"culprit.journal/v2"}`), recordSum(1, noRecord, []byte(`{"t":"open","schema":"culprit.journal/v2"}`)))
 	if _, err := decodeJournal(line); err == nil || !strings.Contains(err.Error(), "newer") || errors.Is(err, ErrJournal) {
 		t.Errorf("journal: %v", err)
 	}

@@ -229,7 +229,7 @@ func (s *sealing) rewrite(journal []byte) (_ []byte, head string, err error) {
 			return quoted
 		})
 		sum := recordSum(i+1, head, raw)
-		out, head = append(out, journalLine(i+1, head, raw, sum)...), sum
+		out, head = journalLine(out, i+1, head, raw, sum), sum
 	}
 	return out, head, nil
 }

@@ -48,6 +48,8 @@ func (w *CaseWriter) writeAll(b *Bundle) error {
 	if b.Status == "" {
 		b.Status = StatusComplete
 	}
+	w.exec.making <- struct{}{}
+	defer func() { <-w.exec.making }()
 	s := &sealing{w: w, texts: map[string]string{}}
 	if err := s.inputs(b); err != nil {
 		return err

@@ -41,24 +41,51 @@ func (d *disk) pending() []string {
 	return names
 }
 
-// group lets callers that wait for a sync share it: one that began after a caller asked has done that caller's work too.
+// group lets callers that wait for a sync share it: one that begins after a caller asked does that caller's work too. Each sync wakes all
+// whom it was for at once, and the next may begin before any of them has run: thousands may wait.
 type group struct {
-	asked atomic.Int64
-	mu    sync.Mutex
-	done  int64
-	err   error // of the first failure: a file system may report a lost write once only
+	mu   sync.Mutex
+	next *round // of who asks now; nil: nobody has asked since the last sync began
+	busy bool   // a sync is under way, or about to be
+	err  error  // of the first failure: a file system may report a lost write once only
+}
+
+// round is one sync and those who wait for it.
+type round struct {
+	turn chan struct{} // has a token for the one who is to make it
+	done chan struct{} // closed when it was made
+	err  error         // may be read then
 }
 
 func (g *group) do(sync func() error) error {
-	ticket := g.asked.Add(1)
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.err != nil || g.done >= ticket {
-		return g.err
+	if g.next == nil {
+		g.next = &round{turn: make(chan struct{}, 1), done: make(chan struct{})}
+		if !g.busy {
+			g.busy = true
+			g.next.turn <- struct{}{}
+		}
 	}
-	upTo := g.asked.Load()
-	if g.err = sync(); g.err == nil {
-		g.done = upTo
+	r := g.next
+	g.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.err
+	case <-r.turn:
 	}
-	return g.err
+	g.mu.Lock()
+	g.next = nil // it is too late for who asks from here on
+	r.err = g.err
+	g.mu.Unlock()
+	if r.err == nil {
+		r.err = sync()
+	}
+	g.mu.Lock()
+	g.err = r.err
+	if g.busy = g.next != nil; g.busy {
+		g.next.turn <- struct{}{}
+	}
+	g.mu.Unlock()
+	close(r.done)
+	return r.err
 }

@@ -172,7 +172,7 @@ func chained(tb testing.TB, records [][]byte) []byte {
 	head := noRecord
 	for i, rec := range records {
 		sum := recordSum(i+1, head, rec)
-		out = append(out, journalLine(i+1, head, rec, sum)...)
+		out = journalLine(out, i+1, head, rec, sum)
 		head = sum
 	}
 	return out

@@ -21,7 +21,7 @@ type counter func(string) int
 func newCounter(name string) (counter, error) {
 	switch name {
 	case "", "words":
-		return func(s string) int { return len(strings.Fields(s)) }, nil
+		return countWords, nil
 	}
 	codec, err := tokenizer.Get(tokenizer.Encoding(name))
 	if err != nil {
@@ -30,10 +30,17 @@ func newCounter(name string) (counter, error) {
 	return func(s string) int {
 		n, err := codec.Count(s)
 		if err != nil {
-			return len(strings.Fields(s)) // a text that the encoding cannot read still takes room
+			return countWords(s) // a text that the encoding cannot read still takes room
 		}
 		return n
 	}, nil
+}
+
+func countWords(s string) (n int) {
+	for range strings.FieldsSeq(s) {
+		n++
+	}
+	return n
 }
 
 // assemble packs what a retrieval kept by these settings, with the configured defects of production.

@@ -37,6 +37,7 @@ type caseRun struct {
 	dropped         []matrix.Dropped
 	seeded          []matrix.Packed   // what a perturbation may put beside the gold; nil: not drawn yet
 	features        *verdict.Features // of what was observed so far; nil: not read yet
+	answerKeys      verdict.AnswerKeys
 
 	calls    map[string]matrix.Call
 	first    map[string]string // input digest → call key of the trial that made the call
@@ -98,7 +99,7 @@ func (s *session) observe(ctx context.Context, c *matrix.Case, plan *matrix.Plan
 
 // newCase begins the work on one case with what is known of the store as a whole.
 func (s *session) newCase(c *matrix.Case, plan *matrix.Plan, recorder Recorder, before *matrix.Observations) (*caseRun, error) {
-	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, before: seen{before}, calls: map[string]matrix.Call{}, first: map[string]string{}}
+	r := &caseRun{session: s, c: c, plan: plan, recorder: recorder, before: seen{before}, calls: map[string]matrix.Call{}, first: map[string]string{}, answerKeys: verdict.AnswerKeys{}}
 	if err := r.templates(); err != nil {
 		return nil, err
 	}

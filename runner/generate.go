@@ -38,7 +38,7 @@ func (r *caseRun) trials(ctx context.Context) (err error) {
 
 // next says what is asked for in the next round, and keeps the features that it was decided from.
 func (r *caseRun) next() ([]verdict.Want, error) {
-	features, err := verdict.ExtractMore(r.experiment, r.c, &r.obs, r.features)
+	features, err := verdict.ExtractMore(r.experiment, r.c, &r.obs, r.features, r.answerKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -259,10 +259,15 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 		off.failed(t, failure, usageOf(&response))
 		t.Error = journal.conceal(t.Error)
 	} else {
-		record(t, response)
+		record(t, &response)
 	}
 	r.progress.generated()
-	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(response.Text), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS}, recorded{Trial: answerOf(t)})
+	return r.generated(journal, t, response.Text)
+}
+
+// generated writes the outcome. It stands apart so that a call that waits holds no room for it.
+func (r *caseRun) generated(journal *begun, t *matrix.Trial, text string) error {
+	return journal.end(results.Outcome{Status: t.Status, Error: t.Error, Response: []byte(text), FinishReason: t.FinishReason, LatencyMS: t.LatencyMS}, recorded{Trial: answerOf(t)})
 }
 
 // answerOf is what the journal keeps of a trial: all but what its call key stands for.
@@ -308,13 +313,13 @@ func untold(asked []matrix.Asked) (untold, unpaid int) {
 }
 
 // record copies a response into the trial.
-func record(t *matrix.Trial, response adapters.GenerateResponse) {
+func record(t *matrix.Trial, response *adapters.GenerateResponse) {
 	text := response.Text
 	if text == "" {
 		text = response.Refusal
 	}
 	if len(text) > results.MaxResponse { // of which no more than a beginning is kept, so that nobody could judge it again
-		t.Status, t.LatencyMS, t.Usage = matrix.StatusError, response.WireTime.Milliseconds(), usageOf(&response)
+		t.Status, t.LatencyMS, t.Usage = matrix.StatusError, response.WireTime.Milliseconds(), usageOf(response)
 		t.Error = &matrix.CallError{Kind: string(adapters.KindPermanent), Message: fmt.Sprintf("the answer is too large: it has %d bytes, and %d are read", len(text), results.MaxResponse)}
 		return
 	}
@@ -324,8 +329,8 @@ func record(t *matrix.Trial, response adapters.GenerateResponse) {
 		t.Refusal = matrix.NewText(clamp(response.Refusal, maxAnswer))
 	}
 	t.FinishReason, t.ModelReported, t.SystemFingerprint, t.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
-	t.Usage = usageOf(&response)
-	t.Notes, t.Metadata = told(response)
+	t.Usage = usageOf(response)
+	t.Notes, t.Metadata = told(*response)
 	t.LatencyMS = response.WireTime.Milliseconds()
 	switch response.FinishReason {
 	case adapters.FinishContentFilter:

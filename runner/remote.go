@@ -312,7 +312,7 @@ func (r *caseRun) readTrace(ctx context.Context, t *matrix.Trial, trace *adapter
 		t.PromptTokensLocal += message.Tokens
 	}
 	id := t.RequestID
-	record(t, adapters.GenerateResponse{
+	record(t, &adapters.GenerateResponse{
 		Text: trace.Answer, FinishReason: trace.FinishReason, ModelReported: trace.ModelReported, SystemFingerprint: trace.SystemFingerprint,
 		InputTokens: trace.InputTokens, OutputTokens: trace.OutputTokens, CachedInputTokens: trace.CachedInputTokens, WireTime: trace.WireTime,
 	})

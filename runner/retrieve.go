@@ -158,6 +158,7 @@ func (r *caseRun) retrievesLocally(s search) bool {
 // recordHits copies a ranking; texts are kept near the cutoff.
 func (r *caseRun) recordHits(out *matrix.Retrieval, response adapters.SearchResponse) {
 	out.LowerIsBetter, out.Cap = response.LowerIsBetter, response.Cap
+	out.Candidates = slices.Grow(out.Candidates, len(response.Hits))
 	for i, h := range response.Hits {
 		hit := matrix.Hit{Rank: i + 1, ID: h.ID, Source: h.Source, Revision: h.Revision, Access: h.Access, Metadata: h.Metadata}
 		r.experiment.Sensitivity.Classify(&hit, r.rights)

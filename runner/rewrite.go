@@ -81,7 +81,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 // recordRewriting copies a response into the rewriting and reads the queries out of it.
 func recordRewriting(out *matrix.Rewriting, response adapters.GenerateResponse, settings *matrix.Rewrite) {
 	t := matrix.Trial{}
-	record(&t, response)
+	record(&t, &response)
 	out.Answer, out.FinishReason, out.ModelReported, out.SystemFingerprint = t.Answer, t.FinishReason, t.ModelReported, t.SystemFingerprint
 	out.Usage, out.RequestID, out.LatencyMS, out.Status = t.Usage, t.RequestID, t.LatencyMS, t.Status
 	out.Notes, out.Metadata = t.Notes, t.Metadata

@@ -14,7 +14,7 @@ import (
 	"github.com/culprit-rag/culprit/adapters"
 )
 
-// store reads a file that build has made. The file never changes while it is open, so nothing here takes a lock.
+// store reads a file that build has made. The file never changes while it is open, so nothing here takes a lock but for what is kept of it.
 type store struct {
 	db       *sql.DB
 	file     storeFile
@@ -25,6 +25,7 @@ type store struct {
 	here     collection
 	closed   atomic.Bool
 	searches atomic.Int64 // that were made, for the fault "late"
+	words    wordScores
 }
 
 // storeFile is where a store's file is, and where it comes from.

@@ -9,21 +9,25 @@ import (
 // maxQueryWords bounds the work of one keyword search: FTS5 compares each word with each item that holds any of them.
 const maxQueryWords = 1024
 
-// matchExpression turns a query into an FTS5 expression: its different words, without stop words, each quoted, so that
-// nothing in a query is ever syntax. It is empty when no word is left.
-func (k keywordSettings) matchExpression(query string) (string, error) {
+// phrases are a query's different words, without stop words, each quoted for FTS5, so that nothing in a query is ever syntax. There may be
+// none.
+func (k keywordSettings) phrases(query string) ([]string, error) {
 	terms := k.terms(query)
 	if len(terms) > maxQueryWords {
-		return "", fmt.Errorf("the query has %d different words; the store searches for at most %d", len(terms), maxQueryWords)
-	}
-	operator := " OR "
-	if k.Operator == operatorAnd {
-		operator = " AND "
+		return nil, fmt.Errorf("the query has %d different words; the store searches for at most %d", len(terms), maxQueryWords)
 	}
 	for i, term := range terms {
 		terms[i] = `"` + strings.ReplaceAll(term, `"`, `""`) + `"`
 	}
-	return strings.Join(terms, operator), nil
+	return terms, nil
+}
+
+// expression asks for all of the phrases, or any.
+func (k keywordSettings) expression(phrases []string) string {
+	if k.Operator == operatorAnd {
+		return strings.Join(phrases, " AND ")
+	}
+	return strings.Join(phrases, " OR ")
 }
 
 // terms lists the different words of a query in their order. Words end where FTS5's unicode61 tokenizer ends them, except

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -104,20 +103,23 @@ func (s *store) rank(ctx context.Context, req adapters.SearchRequest) ([]scored,
 
 // byKeyword ranks the items that match the query's words.
 func (s *store) byKeyword(ctx context.Context, req adapters.SearchRequest, where clause, limit int) ([]scored, error) {
-	match, err := s.settings.Keyword.matchExpression(req.Query)
+	phrases, err := s.settings.Keyword.phrases(req.Query)
 	if err != nil {
 		return nil, fail("search", adapters.KindInvalid, err)
 	}
-	if match == "" {
+	if len(phrases) == 0 {
 		return nil, nil
 	}
+	match := s.settings.Keyword.expression(phrases)
 	if req.FilterStatistics {
 		return s.byKeywordWithin(ctx, req, match, where, limit)
 	}
-	// CROSS JOIN keeps the order of the tables: the index is walked once, whatever the planner thinks of the filter.
-	query := fmt.Sprintf(`SELECT i.n, i.id, -bm25(%[1]s) AS score FROM %[1]s CROSS JOIN item i ON i.n = %[1]s.rowid
-		WHERE %[1]s MATCH ?%[2]s`, s.here.fts(), where.String())
-	return ranked(ctx, s.db, query, slices.Concat([]any{match}, where.args), req.Threshold, limit)
+	if len(where.sql) == 0 && (len(phrases) == 1 || s.settings.Keyword.Operator != operatorAnd && len(phrases) <= mostWords) {
+		if ranking, ok, err := s.byWords(ctx, phrases, req.Threshold, limit); ok || err != nil {
+			return ranking, err
+		}
+	}
+	return ranked(ctx, s.db, s.keywordQuery()+where.String(), slices.Concat([]any{match}, where.args), req.Threshold, limit)
 }
 
 // byKeywordWithin ranks as byKeyword does, by an index of what is admitted alone, made for this one search. How often a word
@@ -174,7 +176,12 @@ func ranked(ctx context.Context, db *sql.DB, query string, args []any, threshold
 		query = `SELECT * FROM (` + query + `) WHERE score >= ?`
 		args = append(args, *threshold)
 	}
-	rows, err := db.QueryContext(ctx, query+` ORDER BY score DESC, id LIMIT ?`, append(args, limit)...)
+	return readScored(ctx, db, query+` ORDER BY score DESC, id LIMIT ?`, append(args, limit)...)
+}
+
+// readScored runs a query for n, id and score.
+func readScored(ctx context.Context, db *sql.DB, query string, args ...any) ([]scored, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -217,8 +224,6 @@ func (s *store) fuse(ctx context.Context, req adapters.SearchRequest, where clau
 		}
 		ranking = append(ranking, item)
 	}
-	slices.SortFunc(ranking, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id))
-	})
+	slices.SortFunc(ranking, byScore)
 	return ranking[:min(len(ranking), req.Limit)], nil
 }

@@ -61,35 +61,44 @@ func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) 
 		}
 		// The library's own rules for models, and the zeros that it leaves out, are passed by: what is sent is x.Body.
 		_, err = g.api.CreateChatCompletion(x.With(ctx), openai.ChatCompletionRequest{Model: "-"})
-		if x.Whole() && x.Status < http.StatusMultipleChoices {
-			if a, ok := readAnswer(x.Answer); ok {
-				if broke := g.broke(ctx, op, x, &a); broke != nil {
-					return none, broke
-				}
-				out := g.response(x, &a, asked)
-				err := g.hide(op, &out)
-				return out, err
-			}
-			// The library tells an answer that was cut off from what is none.
-			err = json.NewDecoder(bytes.NewReader(x.Answer)).Decode(new(openai.ChatCompletionResponse))
+		const most = 8 // parameters that there are to refuse
+		out, refused, err := g.came(ctx, op, x, asked, err, tries < most)
+		if !refused {
+			return out, err
 		}
-		if x.Whole() && (x.Status == http.StatusBadRequest || x.Status == http.StatusUnprocessableEntity) {
-			said := modelapi.ReadComplaint(x.Answer)
-			if said.Filtered() {
-				blocked := adapters.GenerateResponse{
-					FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.Header), WireTime: x.Took, Quota: modelapi.Quota(x.Header),
-					Notes: append(asked.notes, "the provider's filter refused the prompt: "+g.Short(said.Message)),
-				}
-				err := g.hide(op, &blocked)
-				return blocked, err
-			}
-			const most = 8 // parameters that there are to refuse
-			if tries < most && !said.TooLong() && g.parameters.learn(&said, asked.sent, g.Short(said.Message)) {
-				continue
-			}
-		}
-		return none, g.Failed(ctx, op, x, err)
 	}
+}
+
+// came reads what came of a request, or of failure. It reports whether the server refused a parameter that is left out of the next request,
+// where there may be one. It stands apart from [generator.Generate] so that a call that waits holds no room for it.
+func (g *generator) came(ctx context.Context, op string, x *modelapi.Exchange, asked *chat, failure error, next bool) (out adapters.GenerateResponse, refused bool, err error) {
+	if x.Whole() && x.Status < http.StatusMultipleChoices {
+		if a, ok := readAnswer(x.Answer); ok {
+			if broke := g.broke(ctx, op, x, &a); broke != nil {
+				return out, false, broke
+			}
+			out = g.response(x, &a, asked)
+			err := g.hide(op, &out)
+			return out, false, err
+		}
+		// The library tells an answer that was cut off from what is none.
+		failure = json.NewDecoder(bytes.NewReader(x.Answer)).Decode(new(openai.ChatCompletionResponse))
+	}
+	if x.Whole() && (x.Status == http.StatusBadRequest || x.Status == http.StatusUnprocessableEntity) {
+		said := modelapi.ReadComplaint(x.Answer)
+		if said.Filtered() {
+			out = adapters.GenerateResponse{
+				FinishReason: adapters.FinishContentFilter, RequestID: requestID(x.Header), WireTime: x.Took, Quota: modelapi.Quota(x.Header),
+				Notes: append(asked.notes, "the provider's filter refused the prompt: "+g.Short(said.Message)),
+			}
+			err := g.hide(op, &out)
+			return out, false, err
+		}
+		if next && !said.TooLong() && g.parameters.learn(&said, asked.sent, g.Short(said.Message)) {
+			return out, true, nil
+		}
+	}
+	return out, false, g.Failed(ctx, op, x, failure)
 }
 
 func checkRequest(op, structured string, req adapters.GenerateRequest) error {

@@ -12,12 +12,12 @@ import (
 // Extract reads every fact that needs a text: spans, claims, refusals, citations, copies. It is the only step that does.
 // An error means that the case itself cannot be compiled into a checker.
 func Extract(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations) (Features, error) {
-	return ExtractMore(e, c, o, nil)
+	return ExtractMore(e, c, o, nil, AnswerKeys{})
 }
 
 // ExtractMore is [Extract] where the features of fewer retrievals and trials of the same case are known; nil: none are. What is known
-// is not read again.
-func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, known *Features) (Features, error) {
+// is not read again. The keys are those of this case's answers, which it adds to.
+func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, known *Features, keys AnswerKeys) (Features, error) {
 	checker, err := NewChecker(c, e.Pipeline.Refusal)
 	if err != nil {
 		return Features{}, fmt.Errorf("case %q: %w", c.ID, err)
@@ -26,7 +26,7 @@ func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, k
 	if err != nil {
 		return Features{}, fmt.Errorf("pipeline.answer.citations: %w", err)
 	}
-	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}, contexts: map[string]*context{}, read: map[string][]readTrial{}}
+	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, keys: keys, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}, contexts: map[string]*context{}, read: map[string][]readTrial{}}
 	x.readBase()
 	if known != nil {
 		return x.more(known), nil
@@ -90,6 +90,7 @@ type extractor struct {
 	contexts map[string]*context    // by the references of their texts
 	last     foldedPrompt           // of the trial before: repetitions share their prompt
 	read     map[string][]readTrial // by the reference of the answer
+	keys     AnswerKeys
 }
 
 // readTrial is a trial that was read.

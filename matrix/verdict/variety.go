@@ -33,6 +33,9 @@ func answerKey(answer string) string {
 	return matrix.NewText(b.String()).Ref
 }
 
+// AnswerKeys are the keys of answers that were read, by their texts: an answer is compared with the others of its case in every round.
+type AnswerKeys map[string]string
+
 // unnumbered is the Answer of a trial that was just read.
 const unnumbered = -1
 
@@ -40,7 +43,6 @@ const unnumbered = -1
 // digest, since a short answer could be guessed from that.
 func (x *extractor) number(trials []TrialFeatures) {
 	numbers, keys := map[string]int{}, map[int]string{} // of an earlier number
-	said := map[string]string{}                         // by answer, its key
 	for i := range trials {
 		was := trials[i].Answer
 		if was == 0 {
@@ -48,9 +50,9 @@ func (x *extractor) number(trials []TrialFeatures) {
 		}
 		key, ok := keys[was]
 		if answer := x.o.Trials[i].Answer.Value; !ok {
-			if key, ok = said[answer]; !ok {
+			if key, ok = x.keys[answer]; !ok {
 				key = answerKey(answer)
-				said[answer] = key
+				x.keys[answer] = key
 			}
 		}
 		if was != unnumbered {
