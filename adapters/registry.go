@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"regexp"
 	"time"
 )
@@ -76,6 +77,13 @@ func NewRegistry(factories ...Factory) (*Registry, error) {
 		r.factories[f.Name] = f
 	}
 	return r, nil
+}
+
+// With returns a registry that has this factory in place of the one of its name.
+func (r *Registry) With(f Factory) *Registry {
+	with := &Registry{factories: maps.Clone(r.factories)}
+	with.factories[f.Name] = f
+	return with
 }
 
 // SettingError is a mistake in a setting.

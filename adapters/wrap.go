@@ -58,7 +58,10 @@ type caller struct {
 }
 
 // notMade is the error of a try that was given up before the backend was called.
-type notMade struct{ error }
+type notMade struct {
+	error
+	told bool // it had been announced
+}
 
 func (e notMade) Unwrap() error { return e.error }
 
@@ -138,7 +141,10 @@ func (c *caller) tries(ctx context.Context, op string, how shape, f func(context
 		turns.wait = backoff.Stop
 		attempt, err := c.try(ctx, op, number, how, f)
 		if before := (notMade{}); errors.As(err, &before) {
-			early = before.error
+			if early = before.error; before.told { // so that nobody takes it for one that may have been made
+				given := c.policy.Redact.Error(c.givenUp(op, early, nil))
+				untold = c.tell(ctx, op, Attempt{Op: op, Number: number, Done: true, Err: given, Kind: KindOf(given)})
+			}
 			return none, err
 		}
 		last = c.policy.Redact.Error(err)
@@ -161,10 +167,10 @@ func (c *caller) tries(ctx context.Context, op string, how shape, f func(context
 		return none, last
 	}, backoff.WithBackOff(turns), backoff.WithMaxElapsedTime(0))
 	switch {
-	case early != nil:
-		return false, c.policy.Redact.Error(c.givenUp(op, early, last))
 	case untold != nil:
 		return false, untold
+	case early != nil:
+		return false, c.policy.Redact.Error(c.givenUp(op, early, last))
 	case last != nil && turns.wait != backoff.Stop: // it ended in the wait
 		return false, c.policy.Redact.Error(c.givenUp(op, err, last))
 	}
@@ -174,11 +180,11 @@ func (c *caller) tries(ctx context.Context, op string, how shape, f func(context
 // try makes one try: it reserves what the try may take, waits for the limits, announces the try, and calls f under the timeout.
 func (c *caller) try(ctx context.Context, op string, number int, how shape, f func(context.Context) error) (a Attempt, err error) {
 	if err := ctx.Err(); err != nil {
-		return a, notMade{err}
+		return a, notMade{err, false}
 	}
 	reserved, err := c.policy.Meter.reserve(ctx, how)
 	if err != nil {
-		return a, notMade{err}
+		return a, notMade{err, false}
 	}
 	spent := Amount{} // a try that is not made takes nothing
 	defer func() { c.policy.Meter.settle(reserved.amount, spent) }()
@@ -187,8 +193,12 @@ func (c *caller) try(ctx context.Context, op string, number int, how shape, f fu
 		place = &slot{pool: c.policy.Slots}
 	}
 	defer place.give()
-	if err := c.admit(ctx, op, number, place, reserved); err != nil {
-		return a, notMade{err}
+	announced, err := c.admit(ctx, op, number, place, reserved)
+	if err == nil && ctx.Err() != nil { // it ended while the try was announced
+		announced, err = true, ctx.Err()
+	}
+	if err != nil {
+		return a, notMade{err, announced}
 	}
 	callCtx, cancel := ctx, func() {}
 	if c.policy.Timeout > 0 && !how.keepsOwnTime {
@@ -211,22 +221,22 @@ func (c *caller) try(ctx context.Context, op string, number int, how shape, f fu
 	return a, err
 }
 
-// admit waits for the limits and announces the try.
-func (c *caller) admit(ctx context.Context, op string, number int, place *slot, reserved reservation) error {
+// admit waits for the limits and announces the try. It reports whether the try was announced before the error.
+func (c *caller) admit(ctx context.Context, op string, number int, place *slot, reserved reservation) (announced bool, err error) {
 	if err := c.policy.Pace.wait(ctx, reserved.worst.Tokens()); err != nil {
-		return fmt.Errorf("waiting for the rate limit: %w", err)
+		return false, fmt.Errorf("waiting for the rate limit: %w", err)
 	}
 	tell := func() error { return c.tell(ctx, op, Attempt{Op: op, Number: number, Spent: reserved.amount}) }
 	if c.policy.TellEarly {
 		if err := tell(); err != nil {
-			return err
+			return false, err
 		}
-		return place.take(ctx)
+		return true, place.take(ctx)
 	}
 	if err := place.take(ctx); err != nil {
-		return err
+		return false, err
 	}
-	return tell()
+	return false, tell()
 }
 
 // heed lets the pace of the backend follow what an answer said of its limits.

@@ -52,11 +52,12 @@ next:
 	return list
 }
 
-// AllAsked is what the retrieval asked of each backend: where nothing is recorded, one search, and nothing where it was not made.
+// AllAsked is what the retrieval asked of each backend: where nothing is recorded, one search, and nothing where it was not made. A call
+// that was tried before it was left out keeps what was asked; so it is with the others.
 func (r *Retrieval) AllAsked() []Asked {
 	switch {
 	case r.Status == StatusNotRun || r.Reason == SearchedNothing:
-		return nil
+		return r.Asked
 	case len(r.Asked) > 0:
 		return r.Asked
 	case r.By != "":
@@ -68,7 +69,7 @@ func (r *Retrieval) AllAsked() []Asked {
 // AllAsked is what the trial asked of the generator: nothing where it was not run, or has the answer to an identical request.
 func (t *Trial) AllAsked() []Asked {
 	switch {
-	case t.Status == StatusNotRun || t.Cached:
+	case t.Status == StatusNotRun && t.Attempts == 0 || t.Cached:
 		return nil
 	case t.SameAs != "":
 		return []Asked{{Role: RoleGenerator, Reused: 1}}
@@ -97,8 +98,10 @@ func widened(n *int) *int64 {
 // AllAsked is what the rewriting asked of the generator: nothing where it was not made.
 func (r *Rewriting) AllAsked() []Asked {
 	switch {
-	case r == nil || r.Status == StatusNotRun:
+	case r == nil:
 		return nil
+	case r.Status == StatusNotRun:
+		return r.Asked
 	case len(r.Asked) > 0:
 		return r.Asked
 	}
@@ -108,8 +111,10 @@ func (r *Rewriting) AllAsked() []Asked {
 // AllAsked is what the judgement asked of each backend: nothing where it was not made, or is that of an identical request.
 func (j *Judgement) AllAsked() []Asked {
 	switch {
-	case j.Status == StatusNotRun || j.SameAs != "":
+	case j.SameAs != "":
 		return nil
+	case j.Status == StatusNotRun:
+		return j.Asked
 	case len(j.Asked) > 0:
 		return j.Asked
 	}

@@ -16,6 +16,7 @@ import (
 type Intent struct {
 	CallKey string
 	Call    matrix.Call
+	Role    string // of the backend that is asked
 	Attempt int    // from 1
 	Request []byte // exact request body; nil: none is kept
 	Durable bool   // on disk before Intent returns: for a call that leaves the machine or costs money
@@ -33,6 +34,7 @@ type Outcome struct {
 	LatencyMS    int64
 	Durable      bool // on disk before Outcome returns
 	Spent        Spent
+	More         bool   // the call has a further step, of which Observed holds what it needs of this one
 	Observed     []byte // what was made of the answer, for whoever goes on with the work; nil: nothing, and the call is made again
 }
 
@@ -129,7 +131,7 @@ func (w *CaseWriter) Intent(i Intent) error {
 		return w.fail(err)
 	}
 	return w.fail(w.record(Record{
-		Type: RecordIntent, At: w.stamp(), CallKey: i.CallKey, Call: &i.Call,
+		Type: RecordIntent, At: w.stamp(), CallKey: i.CallKey, Call: &i.Call, Role: i.Role,
 		Attempt: i.Attempt, Request: request, Durable: i.Durable, Spent: i.Spent,
 	}, i.Durable))
 }
@@ -153,7 +155,7 @@ func (w *CaseWriter) record(r Record, durable bool) error {
 func (w *CaseWriter) Outcome(o Outcome) error {
 	r := Record{
 		Type: RecordResult, At: w.stamp(), CallKey: o.CallKey, Attempt: o.Attempt, Status: o.Status, Error: o.Error,
-		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response)), Spent: o.Spent,
+		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response)), Spent: o.Spent, More: o.More,
 	}
 	if w.exec.guard(o.Response) != nil {
 		o.Response, r.ResponseSize, r.Status = nil, 0, matrix.StatusError
@@ -194,6 +196,7 @@ func (w *CaseWriter) Abort() error {
 	if keep {
 		err = w.record(Record{Type: RecordNote, At: w.stamp(), Text: "the work was given up"}, true)
 	}
+	w.exec.doubt(w.name, w.InDoubt())
 	return w.fail(errors.Join(err, w.clear(keep)))
 }
 

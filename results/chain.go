@@ -12,9 +12,11 @@ type chain[T any] struct {
 	records []T
 	head    string // sum of the last record
 	torn    int    // bytes of a last line that was never finished; they are no record
+	whole   int    // bytes of the lines of the records
 }
 
-// decodeChain checks every line against the chain. A last line without an end is what a killed process leaves.
+// decodeChain checks every line against the chain. A last line without an end is what a killed process leaves. With an error it returns what
+// stands before the line that it is about.
 func decodeChain[T any](data []byte, longest int) (*chain[T], error) {
 	c := &chain[T]{head: noRecord}
 	for seq := 1; len(data) > 0; seq++ {
@@ -24,7 +26,7 @@ func decodeChain[T any](data []byte, longest int) (*chain[T], error) {
 			break
 		}
 		if len(line) > longest {
-			return nil, fmt.Errorf("line %d has %d bytes; the limit is %d", seq, len(line), longest)
+			return c, fmt.Errorf("line %d has %d bytes; the limit is %d", seq, len(line), longest)
 		}
 		link, err := decodeLink(line)
 		if err == nil && (link.Seq != seq || link.Prev != c.head) {
@@ -35,9 +37,10 @@ func decodeChain[T any](data []byte, longest int) (*chain[T], error) {
 			err = json.Unmarshal(link.Rec, &rec)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", seq, err)
+			return c, fmt.Errorf("line %d: %w", seq, err)
 		}
 		c.records, c.head, data = append(c.records, rec), link.Sum, rest
+		c.whole += len(line) + 1
 	}
 	return c, nil
 }

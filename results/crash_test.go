@@ -23,7 +23,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if out := os.Getenv(crashFolder); out != "" {
-		if err := crash(out, os.Getenv(crashStep)); err != nil {
+		if err := killAt(out, os.Getenv(crashStep)); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crash is what runs in the process that TestKilledWriter starts.
-func crash(out, step string) error {
+// killAt is what runs in the process that TestKilledWriter starts.
+func killAt(out, step string) error {
 	at, err := strconv.Atoi(step)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func crash(out, step string) error {
 	if err != nil {
 		return err
 	}
-	if err := e.Keep(Invocation{Pins: killed.Pins}); err != nil {
+	if err := e.Keep(Invocation{Pins: killed.Pins}, nil); err != nil {
 		return err
 	}
 	if _, err := writeCase(e, before, false); err != nil {

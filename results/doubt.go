@@ -1,10 +1,10 @@
 package results
 
-// doubts counts the calls of a journal that were announced and of which nothing tells what came back: nobody knows whether they are
-// billed. One that was made again and came back then counts among the calls of its observation, with every try.
+// doubts counts the calls of a journal that were announced and of which nothing tells what came of them: nobody knows whether they were
+// made, and are billed. One that is made again is another call: it has an outcome of its own.
 type doubts struct {
-	tries  map[string]int   // in doubt, by call key
-	told   map[string]bool  // by call key: the last try came back
+	open   map[string]bool  // durable calls that were announced and have no outcome, by call key
+	tries  int              // of which it was said what is done about them
 	others map[doubted]bool // those of another execution
 }
 
@@ -16,33 +16,27 @@ type doubted struct {
 
 // take reads one record.
 func (d *doubts) take(r *Record) {
-	if d.tries == nil {
-		*d = doubts{tries: map[string]int{}, told: map[string]bool{}, others: map[doubted]bool{}}
+	if d.open == nil {
+		*d = doubts{open: map[string]bool{}, others: map[doubted]bool{}}
 	}
 	switch {
 	case r.Type == RecordInDoubt && r.From != "":
 		d.others[doubted{r.From, r.CallKey}] = true
 	case r.Type == RecordInDoubt:
-		d.tries[r.CallKey]++
-		d.told[r.CallKey] = false
+		d.tries++
+		delete(d.open, r.CallKey)
+	case r.Type == RecordIntent && r.Durable && r.From == "":
+		d.open[r.CallKey] = true
 	case r.Type == RecordResult || r.Type == RecordFailure:
-		d.told[r.CallKey] = true
+		delete(d.open, r.CallKey)
 	}
 }
 
 // count returns how many there are.
-func (d *doubts) count() int {
-	n := len(d.others)
-	for key, tries := range d.tries {
-		if !d.told[key] {
-			n += tries
-		}
-	}
-	return n
-}
+func (d *doubts) count() int { return len(d.open) + d.tries + len(d.others) }
 
-// InDoubt counts the calls that were announced and of which nothing tells what came back, those of other executions among them that were
-// made again here.
+// InDoubt counts the calls that were announced and of which nothing tells what came of them, those among them that were made again, and those
+// of other executions that were made again here.
 func (j *Journal) InDoubt() int {
 	var d doubts
 	for i := range j.Records {
@@ -51,7 +45,7 @@ func (j *Journal) InDoubt() int {
 	return d.count()
 }
 
-// InDoubt counts the calls of the case that were announced and of which nothing tells what came back, as [Journal.InDoubt] does.
+// InDoubt counts the calls of the case that were announced and of which nothing tells what came of them, as [Journal.InDoubt] does.
 func (w *CaseWriter) InDoubt() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -70,6 +70,7 @@ type Executed struct {
 	Exit       *int                    `json:"exit,omitempty"`       // nil: not known, it did not end
 	Stopped    string                  `json:"stopped,omitempty"`
 	Calls      *int                    `json:"calls,omitempty"`    // that were made; nil: not known
+	Paid       int                     `json:"paid,omitempty"`     // of these, those that may have to be paid for
 	InDoubt    int                     `json:"in_doubt,omitempty"` // calls besides, that may be billed
 	Outcomes   map[verdict.Outcome]int `json:"outcomes"`           // of its bundles
 	Dropped    string                  `json:"dropped,omitempty"`  // when what it left of unfinished cases was removed; "" where it was not
@@ -106,11 +107,11 @@ func (l *Ledger) Executed(there []ExecutionID) []Executed {
 		case LedgerBegin:
 			e.ReenactedOf = r.ReenactedOf
 			e.Name, e.Experiment, e.Pins, e.Planned = r.Name, r.Experiment, r.PinsDigest, max(e.Planned, r.Cases)
-			e.Ended, e.Stopped, e.Exit, e.Calls, e.InDoubt = "", "", nil, nil, 0
+			e.Ended, e.Stopped, e.Exit, e.Calls, e.Paid, e.InDoubt = "", "", nil, nil, 0, 0
 		case LedgerDrop:
 			e.Dropped = r.At
 		case LedgerEnd:
-			e.Ended, e.Exit, e.Stopped, e.Calls, e.InDoubt = r.At, &r.Exit, r.Stopped, &r.Calls, r.InDoubt
+			e.Ended, e.Exit, e.Stopped, e.Calls, e.Paid, e.InDoubt = r.At, &r.Exit, r.Stopped, &r.Calls, r.Paid, r.InDoubt
 		}
 	}
 	for _, id := range there {

@@ -92,8 +92,9 @@ func (e *Execution) Says() []string {
 // Fresh leaves the calls of other executions alone.
 func (e *Execution) Fresh() { e.fresh = true }
 
-// Keep keeps what the execution was begun with, and locks it against other processes.
-func (e *Execution) Keep(i Invocation) error {
+// Keep keeps what the execution was begun with, and locks it against other processes. Found is what the caller knows of its backends, for
+// [Execution.ReadFound]; nil: nothing. Where a secret stands in it, it is not kept.
+func (e *Execution) Keep(i Invocation, found []byte) error {
 	i.Schema = InvocationSchema
 	data, err := json.MarshalIndent(i, "", " ")
 	if err == nil {
@@ -101,6 +102,11 @@ func (e *Execution) Keep(i Invocation) error {
 	}
 	if err == nil {
 		err = e.inWork(func(d *disk) error {
+			if found != nil && e.guard(found) == nil {
+				if err := d.write(foundFile, found); err != nil {
+					return err
+				}
+			}
 			if err := d.write(invocationFile, append(data, '\n')); err != nil {
 				return err
 			}
@@ -163,6 +169,11 @@ func (e *Execution) forget() error {
 		left, err := readFolder(d.root, ".")
 		if err != nil || len(left) > 0 {
 			return err
+		}
+		for _, name := range []string{foundFile, sharedFile} {
+			if err := ignoreMissing(d.root.Remove(name)); err != nil {
+				return err
+			}
 		}
 		return errors.Join(ignoreMissing(d.root.Remove(invocationFile)), ignoreMissing(d.root.Remove(lockFile)))
 	})
@@ -268,6 +279,9 @@ func (e *Execution) works() (works []*Work, err error) {
 				continue
 			}
 			w, lock, err := openWork(e.root, e.out, path.Join(workFolder, string(e.id), name))
+			if damaged := (*JournalError)(nil); errors.As(err, &damaged) {
+				return err // which names it
+			}
 			if err != nil {
 				return fmt.Errorf("work folder %q: %w", e.workDir(name), err)
 			}

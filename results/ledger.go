@@ -52,6 +52,7 @@ type LedgerRecord struct {
 	Exit    int    `json:"exit,omitempty"`
 	Stopped string `json:"stopped,omitempty"`  // why it ended before its last case
 	Calls   int    `json:"calls,omitempty"`    // that were made, with every retry
+	Paid    int    `json:"paid,omitempty"`     // of these, those that may have to be paid for
 	InDoubt int    `json:"in_doubt,omitempty"` // calls besides, of which nothing tells what came back: they may be billed
 	Bundles int    `json:"bundles,omitempty"`  // that stand in its folder
 	// BundlesSum is the digest of "<sha256 of manifest.json>  <name>", a line for each bundle in the order of the names.
@@ -144,11 +145,11 @@ func (e *Execution) end(s *Summary) error {
 	if err != nil {
 		return err
 	}
-	calls, inDoubt := s.Totals.Calls, s.Totals.InDoubt
+	made := s.Totals
 	if e.reenacts != "" {
-		calls, inDoubt = 0, 0 // they are those of the bundle
+		made = Totals{} // they are those of the bundle
 	}
-	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: calls, InDoubt: inDoubt, Bundles: len(bundles), BundlesSum: sum})
+	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: made.Calls, Paid: made.Paid, InDoubt: made.InDoubt, Bundles: len(bundles), BundlesSum: sum})
 }
 
 func bundlesSum(bundles []string) (string, error) {

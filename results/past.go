@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,10 +27,11 @@ type Past struct {
 	At   string      // of its last try
 	From ExecutionID // that made it
 
-	Tries  int // so far
-	Untold int // of these, those that may have to be paid for, and whose answer is not kept
-	Unpaid int // of these, those that nobody has to pay for
-	Same   int // the earlier try that the next one may be the same request as, for a provider that can tell; 0: none
+	Tries int            // so far
+	Asked []matrix.Asked // by those of which an outcome tells; of their tokens nothing is known here. Role is "" where the journal does not say
+	Parts [][]byte       // what further steps need of those that were answered
+	Same  int            // the earlier try that the next one of Role may be the same request as, for a provider that can tell; 0: none
+	Role  string         // of the backend that the try asked of which nobody knows
 
 	Outcome  *Record // of the last try; nil: none
 	Observed []byte  // what was made of the answer; nil: nothing is kept
@@ -63,7 +63,7 @@ type Work struct {
 }
 
 // Doubts counts the calls in doubt, those among them of which it was already said what is done about them.
-func (w *Work) Doubts() int { return w.doubts.count() + len(w.InDoubt()) }
+func (w *Work) Doubts() int { return w.doubts.count() }
 
 // InDoubt lists the calls of which nobody knows whether they were made, in the order in which they were announced.
 func (w *Work) InDoubt() []*Past {
@@ -104,12 +104,12 @@ func readWork(root *os.Root, dir string) (*Work, error) {
 		}
 	}
 	if w.journal, err = decodeJournal(data[0]); err != nil {
-		return nil, fmt.Errorf("%q: %w", journalFile, err)
+		return nil, &JournalError{filepath.Join(dir, journalFile), err}
 	}
 	if tail := data[0][len(data[0])-w.journal.Torn:]; len(tail) > 0 {
 		// Of a record that was cut off nothing stands behind its closing brace. Where something does, its line end was changed.
 		if _, err := decodeLink(tail[:len(tail)-1]); err == nil {
-			return nil, fmt.Errorf("%q: the end of its last line was changed: %w", journalFile, ErrJournal)
+			return nil, &JournalError{filepath.Join(dir, journalFile), fmt.Errorf("the end of its last line was changed: %w", ErrJournal)}
 		}
 	}
 	extents, torn, err := decodePack(data[1])
@@ -163,10 +163,10 @@ func (w *Work) take(r *Record, blob func(string) []byte) {
 			p = &Past{Key: r.CallKey, From: w.Execution}
 			w.Calls[r.CallKey] = p
 		}
-		if p.attempt = p.Same; p.attempt == 0 {
-			p.attempt = r.Attempt
+		p.attempt = r.Attempt
+		if p.Same > 0 && p.Role == r.Role {
+			p.attempt, p.Same = p.Same, 0
 		}
-		p.Same = 0
 		p.Call, p.At, p.Tries, p.intent = *r.Call, r.At, max(p.Tries+1, r.Attempt), *r
 		p.Outcome, p.Observed, p.Doubt, p.request = nil, nil, r.From == "", blob(r.Request)
 		if r.From != "" {
@@ -184,18 +184,24 @@ func (w *Work) take(r *Record, blob func(string) []byte) {
 		if p.Observed = blob(r.Observed); r.Observed != "" && p.Observed == nil {
 			return // its answer is lost with the power, and may have to be paid for: it stays in doubt
 		}
-		p.Outcome, p.Doubt, p.response = r, false, blob(r.Response)
-		switch {
-		case p.Observed != nil && r.Type == RecordResult:
-		case r.Spent.Calls > 0:
-			p.Untold++
-		default:
-			p.Unpaid++
+		p.Doubt = false
+		asked := matrix.Asked{Role: p.intent.Role, Calls: 1}
+		if asked.Unpaid = 1; r.Spent.Calls > 0 {
+			asked.Unpaid, asked.Untold = 0, 1
 		}
+		p.Asked = matrix.AddAsked(p.Asked, asked)
+		if r.More {
+			p.Parts, p.Observed = append(p.Parts, p.Observed), nil
+			return
+		}
+		p.Outcome, p.response = r, blob(r.Response)
 	case r.Type == RecordInDoubt && r.From == "":
 		p.settle(r.Text)
 	}
 }
+
+// TryID is the id that the provider was told with the last try.
+func (p *Past) TryID() string { return TryID(p.Key, p.attempt) }
 
 // settle ends the doubt.
 func (p *Past) settle(how string) {
@@ -204,146 +210,7 @@ func (p *Past) settle(how string) {
 		p.Skipped = true
 		return
 	}
-	p.Untold++
-	p.Same = p.attempt
-}
-
-// openWork locks the folder of a case and reads it. Without an error the lock is to be given back.
-func openWork(out *os.Root, outName, folder string) (w *Work, lock *os.File, err error) {
-	root, err := out.OpenRoot(folder)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { err = errors.Join(err, root.Close()) }()
-	if lock, err = root.Open("."); err != nil {
-		return nil, nil, err
-	}
-	if err = lockFolder(lock); err == nil {
-		w, err = readWork(root, filepath.Join(outName, folder))
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, unlockFolder(lock))
-	}
-	return w, lock, nil
-}
-
-// tornFile holds the end of a pack that was cut off, where something of it may be read by hand.
-const tornFile = "blobs.torn"
-
-// continuedFile says that another execution has finished the case with what this work holds, and where.
-const continuedFile = "CONTINUED"
-
-// others are the folders that other executions have left under the name of a case, the oldest first.
-func (e *Execution) others(name string) ([]string, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.left == nil {
-		e.left = map[string][]string{}
-		root, err := e.root.OpenRoot(workFolder)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = root.Close() }() // it was only read
-		ids, err := readFolder(root, ".")
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			names, err := readFolder(root, id)
-			if err != nil {
-				return nil, err
-			}
-			for _, name := range names {
-				if id != string(e.id) && !isContinued(root, path.Join(id, name)) && !isSealed(e.out, id, name) {
-					e.left[name] = append(e.left[name], path.Join(workFolder, id, name))
-				}
-			}
-		}
-	}
-	return e.left[name], nil
-}
-
-func isContinued(root *os.Root, folder string) bool {
-	_, err := root.Lstat(path.Join(folder, continuedFile))
-	return err == nil
-}
-
-// takeOthers makes the finished calls of other executions known, where they are of the same case and the same declared pins. Their
-// folders stay locked until the case has ended. What cannot be used is left alone, and said.
-func (w *CaseWriter) takeOthers(pinsDigest string) error {
-	folders, err := w.exec.others(w.name)
-	if err != nil {
-		return err
-	}
-	for _, folder := range folders {
-		left, lock, err := openWork(w.exec.root, w.exec.out, folder)
-		switch {
-		case errors.Is(err, ErrLocked), errors.Is(err, os.ErrNotExist):
-			continue // a run of its own
-		case err != nil:
-			w.exec.say("what %q holds is not used: %v", filepath.Join(w.exec.out, folder), err)
-			continue
-		}
-		used := false
-		if left.CaseDigest == w.caseDigest && left.PinsDigest == pinsDigest && left.Case == w.id {
-			for key, p := range left.Calls {
-				mine := w.past[key]
-				switch {
-				case p.Doubt && (mine == nil || mine.Observed == nil):
-					w.exec.took(left.Execution, 0, 1)
-					if err := w.doubtOf(left.Execution, p); err != nil {
-						return errors.Join(err, unlockFolder(lock))
-					}
-					used = true // so that no further execution counts it
-				case p.Observed != nil && !p.Skipped && (mine == nil || mine.Observed == nil && !mine.Skipped && mine.Tries == 0):
-					w.past[key], used = p, true
-				}
-			}
-		}
-		if used {
-			w.taken = append(w.taken, takenFolder{folder, lock})
-		} else if err := unlockFolder(lock); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// doubtOf records once that a call of another execution is in doubt, and is made again here.
-func (w *CaseWriter) doubtOf(from ExecutionID, p *Past) error {
-	w.mu.Lock()
-	known := w.doubts.others[doubted{from, p.Key}]
-	w.mu.Unlock()
-	if known {
-		return nil
-	}
-	return w.record(Record{Type: RecordInDoubt, At: w.stamp(), CallKey: p.Key, Attempt: p.Tries, From: from, Text: InDoubtRetry}, false)
-}
-
-type takenFolder struct {
-	folder string
-	lock   *os.File
-}
-
-// release gives the folders of other executions back. Where the case has its bundle, they say so, and are done with.
-func (w *CaseWriter) release(sealed bool) error {
-	var errs []error
-	for _, t := range w.taken {
-		if sealed {
-			f, err := w.exec.root.OpenFile(path.Join(t.folder, continuedFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-			if err == nil {
-				_, err = fmt.Fprintln(f, w.bundle())
-				err = errors.Join(err, f.Close())
-			}
-			errs = append(errs, err)
-		}
-		errs = append(errs, unlockFolder(t.lock))
-	}
-	w.taken = nil
-	return errors.Join(errs...)
+	p.Same, p.Role = p.attempt, p.intent.Role
 }
 
 // Past returns what is known of a call from earlier work, nil where nothing is.
@@ -351,152 +218,4 @@ func (w *CaseWriter) Past(key string) *Past {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.past[key]
-}
-
-// Reuse records that an answer was taken from earlier work. One of another execution is copied, so that this journal holds all that its
-// bundle rests on.
-func (w *CaseWriter) Reuse(p *Past) error {
-	w.mu.Lock()
-	again := p.reused
-	p.reused = true
-	w.mu.Unlock()
-	if again {
-		return nil
-	}
-	w.exec.took(p.From, 1, 0)
-	if p.From == w.exec.id || p.mine {
-		return nil
-	}
-	intent, outcome := p.intent, *p.Outcome
-	intent.From, outcome.From = p.From, p.From
-	for _, blob := range [][]byte{p.request, p.response} {
-		if _, err := w.blobs.add(blob); err != nil {
-			return w.fail(err)
-		}
-	}
-	if p.Observed != nil {
-		if err := w.blobs.keep(outcome.Observed, p.Observed); err != nil {
-			return w.fail(err)
-		}
-	}
-	return w.fail(errors.Join(w.record(intent, false), w.record(outcome, false)))
-}
-
-// takeOver goes on with what a killed process has left in the folder, or begins where it had not.
-func (w *CaseWriter) takeOver(pinsDigest, inDoubt string) error {
-	root, err := w.exec.root.OpenRoot(w.work())
-	if err != nil {
-		return err
-	}
-	w.disk = newDisk(root, w.exec.hook)
-	left, err := readWork(root, w.exec.workDir(w.name))
-	if err != nil {
-		return err
-	}
-	if err := clean(root, len(left.journal.Records) == 0); err != nil {
-		return err
-	}
-	if len(left.journal.Records) == 0 {
-		return w.fill(pinsDigest)
-	}
-	switch {
-	case left.Case != w.id || left.Execution != w.exec.id:
-		return fmt.Errorf("it is of case %q of execution %q: %w", left.Case, left.Execution, ErrChanged)
-	case left.CaseDigest != w.caseDigest:
-		return fmt.Errorf("the case: %w", ErrChanged)
-	case left.PinsDigest != pinsDigest:
-		return fmt.Errorf("the pins of the experiment: %w", ErrChanged)
-	}
-	if err := w.writeLock(); err != nil {
-		return err
-	}
-	if len(left.tail) > 0 {
-		if err := w.disk.write(tornFile, left.tail); err != nil {
-			return err
-		}
-	}
-	if w.journal, err = reopenJournal(w.disk, left); err != nil {
-		return err
-	}
-	if w.blobs, err = reopenPack(w.disk, left); err != nil {
-		return err
-	}
-	w.journal.guard, w.blobs.guard = w.exec.guard, w.exec.guard
-	w.past, w.durable, w.doubts = left.Calls, len(left.Calls) > 0, left.doubts
-	for _, p := range w.past {
-		p.mine = true
-	}
-	if left.Torn > 0 {
-		says := fmt.Sprintf("%d bytes of a last record that was not finished were cut off", left.Torn)
-		w.exec.say("case %q: %s", w.id, says)
-		if err := w.record(Record{Type: RecordNote, At: w.stamp(), Text: says}, false); err != nil {
-			return err
-		}
-	}
-	for _, p := range left.InDoubt() {
-		if inDoubt == "" {
-			return fmt.Errorf("call %s: %w", p.Key, ErrInDoubt)
-		}
-		p.settle(inDoubt)
-		if err := w.record(Record{Type: RecordInDoubt, At: w.stamp(), CallKey: p.Key, Attempt: p.Tries, Text: inDoubt}, true); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// clean removes files that were not finished; with all, everything.
-func clean(root *os.Root, all bool) error {
-	f, err := root.Open(".")
-	if err != nil {
-		return err
-	}
-	entries, err := f.ReadDir(-1)
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	for _, entry := range entries {
-		if name := entry.Name(); all || name == sealFile || strings.HasPrefix(name, tempPrefix) {
-			err = errors.Join(err, root.RemoveAll(name))
-		}
-	}
-	return err
-}
-
-// reopen opens a file to go on behind what is whole of it.
-func (d *disk) reopen(name string, size int64) (*os.File, error) {
-	f, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Truncate(size); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	d.listed(name)
-	return f, nil
-}
-
-func reopenJournal(d *disk, left *Work) (*journal, error) {
-	f, err := d.reopen(journalFile, left.lengths[0])
-	if err != nil {
-		return nil, err
-	}
-	return &journal{file: f, disk: d, seq: len(left.journal.Records), head: left.journal.Head, size: left.lengths[0]}, nil
-}
-
-func reopenPack(d *disk, left *Work) (*pack, error) {
-	f, err := d.reopen(packFile, left.lengths[1])
-	if err != nil {
-		return nil, err
-	}
-	return &pack{file: f, disk: d, blobs: left.blobs, size: left.lengths[1]}, nil
-}
-
-// whoHolds names who works in a locked folder.
-func whoHolds(root *os.Root, folder string) error {
-	data, err := readFile(root, path.Join(folder, lockFile), 1<<10)
-	if err != nil || len(data) == 0 {
-		return ErrLocked
-	}
-	return fmt.Errorf("%w (%s)", ErrLocked, strings.ReplaceAll(string(bytes.TrimSpace(data)), "\n", ", "))
 }

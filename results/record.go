@@ -1,6 +1,11 @@
 package results
 
-import "github.com/culprit-rag/culprit/matrix"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/culprit-rag/culprit/matrix"
+)
 
 // The types of a journal record.
 const (
@@ -16,7 +21,7 @@ const (
 
 // What is done about a call of which nobody knows whether it was made.
 const (
-	InDoubtRetry = "retry" // it is made again, and counted twice
+	InDoubtRetry = "retry" // it is made again, which is another call
 	InDoubtSkip  = "skip"  // it is not made: its observation is not run
 )
 
@@ -25,6 +30,38 @@ const (
 	NotMadeSkipped = "it may have been made before the run was ended, which nobody knows, and it was not made again (--in-doubt skip)"
 	NotMadeSealed  = "the run was ended before it was made, and then sealed"
 )
+
+// leftOut says what was not made for one of these reasons, a sentence each.
+func leftOut(o *matrix.Observations) (says []string) {
+	names := map[string][]string{}
+	look := func(status matrix.Status, reason, name string) {
+		if status == matrix.StatusNotRun && (reason == NotMadeSkipped || reason == NotMadeSealed) {
+			names[reason] = append(names[reason], name)
+		}
+	}
+	if o.Rewriting != nil {
+		look(o.Rewriting.Status, o.Rewriting.Reason, "the rewriting")
+	}
+	for i := range o.Retrievals {
+		look(o.Retrievals[i].Status, o.Retrievals[i].Reason, fmt.Sprintf("search %s", o.Retrievals[i].Cell))
+	}
+	for i := range o.Trials {
+		look(o.Trials[i].Status, o.Trials[i].Reason, fmt.Sprintf("%s %d", o.Trials[i].Cell, o.Trials[i].Rep))
+	}
+	for i := range o.Judgements {
+		look(o.Judgements[i].Status, o.Judgements[i].Reason, fmt.Sprintf("judgement %s of %s %d", o.Judgements[i].Kind, o.Judgements[i].Cell, o.Judgements[i].Rep))
+	}
+	for _, reason := range []string{NotMadeSkipped, NotMadeSealed} {
+		const most = 12
+		if list := names[reason]; len(list) > most {
+			names[reason] = append(list[:most:most], fmt.Sprintf("and %d more", len(list)-most))
+		}
+		if len(names[reason]) > 0 {
+			says = append(says, strings.Join(names[reason], ", ")+": "+reason)
+		}
+	}
+	return says
+}
 
 // StatusOf returns the status of the bundle of what was observed: Status….
 func StatusOf(o *matrix.Observations) string {
@@ -88,6 +125,7 @@ type Record struct {
 	CallKey      string            `json:"call_key,omitempty"`
 	Call         *matrix.Call      `json:"call,omitempty"`
 	Attempt      int               `json:"attempt,omitempty"`
+	Role         string            `json:"role,omitempty"`     // of the backend that is asked; "": it is not told
 	Request      string            `json:"request,omitempty"`  // blob
 	Response     string            `json:"response,omitempty"` // blob
 	ResponseSize int64             `json:"response_size,omitempty"`
@@ -98,9 +136,13 @@ type Record struct {
 	LatencyMS    int64             `json:"latency_ms,omitempty"`
 	Durable      bool              `json:"durable,omitempty"`  // of intent: it leaves the machine or costs money
 	Spent        Spent             `json:"spent,omitzero"`     // of intent, the most that it may take
+	More         bool              `json:"more,omitempty"`     // of result: the call has a further step, which asks another backend
 	Observed     string            `json:"observed,omitempty"` // what was made of the answer, as the work folder holds it; no file of a bundle
 	From         ExecutionID       `json:"from,omitempty"`     // the execution that made the call, where it was another one; of in_doubt too
 
 	// note; of close, the status of the bundle; of in_doubt, what is done about it
 	Text string `json:"text,omitempty"`
 }
+
+// TryID names a try of a call, as the provider is told it.
+func TryID(callKey string, attempt int) string { return fmt.Sprintf("%s-%d", callKey, attempt) }

@@ -65,7 +65,7 @@ func left(t *testing.T, trials int) (out string, id ExecutionID, folder string) 
 		t.Fatal(err)
 	}
 	b := testBundle(t, "killed", trials)
-	if err := e.Keep(Invocation{Pins: b.Pins}); err != nil {
+	if err := e.Keep(Invocation{Pins: b.Pins}, nil); err != nil {
 		t.Fatal(err)
 	}
 	w, err := e.Case(&b.Case, "", "")

@@ -143,6 +143,7 @@ type CaseSummary struct {
 	Missing       []string                      `json:"missing,omitempty"`
 	Findings      []string                      `json:"findings,omitempty"`
 	NotProduction []string                      `json:"not_production,omitempty"` // parts that were made otherwise than by the user's own service
+	LeftOut       []string                      `json:"left_out,omitempty"`       // what was not made by whoever went on with the run, by name, and why
 	Totals        Totals                        `json:"totals"`
 	Bundle        string                        `json:"bundle"`
 }
@@ -259,6 +260,7 @@ func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observation
 		Defects: []DefectSummary{}, Cells: map[matrix.CellID]CellSummary{}, Checks: map[string]matrix.Answer{},
 		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Attribution: e.Attribution, Totals: totalsOf(x, o.Asked()), Retrieval: summariseRetrieval(e.Retrieval),
 	}
+	s.LeftOut = leftOut(o)
 	for _, d := range e.Defects {
 		s.Defects = append(s.Defects, summariseDefect(&d))
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/culprit-rag/culprit/crash"
 )
 
 // syncers is how many files are synced at once: a journalling file system makes one commit of them.
@@ -20,7 +22,7 @@ func (d *disk) syncEach() error {
 	for range min(syncers, len(names)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(names)); i = next.Add(1) - 1 {
-				errs[i] = d.sync(names[i])
+				errs[i] = crash.Guard(func() error { return d.sync(names[i]) })()
 			}
 		})
 	}

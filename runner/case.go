@@ -187,12 +187,16 @@ type begun struct {
 	key     string
 	call    matrix.Call
 	durable bool
-	tries   int  // announced so far, by earlier work too; the wrappers tell of tries one after the other, on the caller's goroutine
-	now     bool // some were announced by this process
+	tries   int           // announced so far, by earlier work too; the wrappers tell of tries one after the other, on the caller's goroutine
+	now     bool          // some were announced by this process
+	came    bool          // the last one was answered, and its outcome is not written
+	id      string        // that the provider is told of the last one
+	past    *results.Past // what earlier work has of it; nil: nothing
 	asked   []matrix.Asked
-	spent   results.Spent  // of limits.budget, since the last outcome
-	vectors []embeddedText // that it has made
-	private []string       // restricted texts that it is made of; nil: it is not restricted
+	spent   results.Spent     // of limits.budget, since the last outcome
+	vectors []embeddedText    // that it has made
+	half    *matrix.Judgement // by the judge alone, where a further step follows
+	private []string          // restricted texts that it is made of; nil: it is not restricted
 
 	parent context.Context
 	mu     sync.Mutex
@@ -207,10 +211,8 @@ type begunKey struct{}
 // the wrappers, which announce each try through it.
 func (r *caseRun) begin(ctx context.Context, call matrix.Call, key string, durable bool) (context.Context, *begun) {
 	b := &begun{run: r, key: key, call: call, durable: durable, parent: ctx}
-	same := 0
 	if p := r.recorder.Past(key); durable && p != nil && p.Tries > 0 {
-		b.tries, same = p.Tries, p.Same
-		b.asked = []matrix.Asked{{Role: r.roleOf(&call), Calls: p.Untold + p.Unpaid, Untold: p.Untold, Unpaid: p.Unpaid}}
+		b.past, b.tries, b.asked = p, p.Tries, r.askedBefore(p)
 	}
 	running := r.running
 	if running == nil {
@@ -218,13 +220,39 @@ func (r *caseRun) begin(ctx context.Context, call matrix.Call, key string, durab
 	}
 	ctx, b.cancel = context.WithCancel(context.WithValue(running, begunKey{}, b))
 	b.stop = context.AfterFunc(b.parent, b.giveUp)
-	first := b.tries + 1
-	return adapters.WithCallID(ctx, func() string {
-		if b.tries == first && same > 0 {
-			return fmt.Sprintf("%s-%d", key, same)
+	return adapters.WithCallID(ctx, func() string { return b.id }), b
+}
+
+// announce names the next try. One that may be the same request as an earlier one of which nobody knows what came has its id.
+func (b *begun) announce(role string) {
+	b.tries, b.now = b.tries+1, true
+	b.id = results.TryID(b.key, b.tries)
+	if p := b.past; p != nil && p.Same > 0 && (p.Role == role || p.Role == "") {
+		b.id = results.TryID(b.key, p.Same)
+		b.past = nil
+	}
+}
+
+// made is how many calls the backend in a role was asked by the call, those in doubt left out.
+func (b *begun) made(role string) int {
+	for i := range b.asked {
+		if b.asked[i].Role == role {
+			return b.asked[i].Calls
 		}
-		return fmt.Sprintf("%s-%d", key, b.tries)
-	}), b
+	}
+	return 0
+}
+
+// part writes the outcome of a step that is followed by another, with what the further steps need of it. It is on disk before they are
+// made: their intent is behind it in the same file.
+func (b *begun) part() error {
+	if !b.came || !b.durable {
+		return nil
+	}
+	spent := b.spent
+	b.spent, b.came = results.Spent{}, false
+	shown := recorded{Vectors: b.vectors, Judgement: b.half}
+	return b.run.recorder.Outcome(results.Outcome{CallKey: b.key, Attempt: b.tries, Status: matrix.StatusOK, Spent: spent, More: true, Observed: shown.encode()})
 }
 
 // giveUp ends the call, but for a try that is under way and may have to be paid for: its answer is waited for and kept. Only the end of
@@ -257,7 +285,7 @@ func (b *begun) end(o results.Outcome, shown recorded) error {
 	if !b.now {
 		return nil // no try was announced, so none is left open
 	}
-	o.CallKey, o.Attempt, o.Durable, o.Spent = b.key, b.tries, b.durable, b.spent
+	o.CallKey, o.Attempt, o.Durable, o.Spent, b.came = b.key, b.tries, b.durable, b.spent, false
 	if b.durable {
 		shown.Vectors = b.vectors
 		o.Observed = shown.encode()
@@ -266,13 +294,13 @@ func (b *begun) end(o results.Outcome, shown recorded) error {
 }
 
 // roleOf is the role whose calls a call counts among.
-func (r *caseRun) roleOf(call *matrix.Call) string {
+func (s *session) roleOf(call *matrix.Call) string {
 	switch {
 	case call.Step == "judge":
 		return matrix.RoleJudge
 	case call.Step == "rerank":
 		return matrix.RoleReranker
-	case call.Step == "retrieve" && (r.pipeline == nil || call.Provider != r.experiment.Backends.Pipeline.Adapter):
+	case call.Step == "retrieve" && (s.pipeline == nil || call.Provider != s.experiment.Backends.Pipeline.Adapter):
 		return matrix.RoleStore
 	}
 	return matrix.RoleGenerator

@@ -124,6 +124,7 @@ func (r *caseRun) rerankScores(ctx context.Context, query string, documents []st
 		r.obs.Store.RerankControl.Asked = matrix.AddAsked(r.obs.Store.RerankControl.Asked, known.Asked...)
 		return known.scores()
 	case notMade != "":
+		r.obs.Store.RerankControl.Asked = matrix.AddAsked(r.obs.Store.RerankControl.Asked, r.leftOut(key)...)
 		return nil, errors.New(notMade)
 	}
 	callCtx, journal := r.begin(ctx, call, key, !r.rerankerInfo.Local)

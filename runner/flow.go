@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 )
@@ -75,14 +76,14 @@ func (f *flow) ask(ctx context.Context, plan *matrix.Plan, generations int, gene
 		if err = take(ctx, f.turn); err != nil {
 			break
 		}
-		group.Go(func() error {
+		group.Go(crash.Guard(func() error {
 			came := sync.OnceFunc(func() {
 				<-f.turn
 				f.change(func() { f.asking-- })
 			})
 			defer came()
 			return generate(ctx, i, came)
-		})
+		}))
 	}
 	<-f.next
 	return cmp.Or(group.Wait(), err)

@@ -253,7 +253,7 @@ func (r *caseRun) generate(ctx context.Context, t *matrix.Trial, came func()) er
 	if err := r.ledger.overBudget(failure); err != nil {
 		return err
 	}
-	t.Attempts, t.Outside = journal.tries, !r.generatorInfo.Local
+	t.Attempts, t.Outside = journal.made(matrix.RoleGenerator), !r.generatorInfo.Local
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
 		off.failed(t, failure, usageOf(&response))
@@ -285,6 +285,9 @@ func (r *caseRun) answeredBefore(t *matrix.Trial, durable bool) (done bool, err 
 	if k == nil {
 		if notMade != "" {
 			t.Status, t.Reason = matrix.StatusNotRun, notMade
+			for _, asked := range r.leftOut(t.CallKey) {
+				t.Attempts, t.Untold, t.Unpaid, t.Outside = t.Attempts+asked.Calls, t.Untold+asked.Untold, t.Unpaid+asked.Unpaid, true
+			}
 		}
 		return notMade != "", err
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
@@ -244,7 +245,7 @@ func (r *caseRun) judgeEach(ctx context.Context, asked []*judging, made map[stri
 			continue
 		}
 		made[key] = q
-		group.Go(func() error { return r.askJudge(callCtx, q) })
+		group.Go(crash.Guard(func() error { return r.askJudge(callCtx, q) }))
 	}
 	if err := group.Wait(); err != nil {
 		return err

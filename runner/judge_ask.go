@@ -20,7 +20,7 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 			*j = *known.Judgement
 			off.remember(j.Error)
 		} else if err == nil {
-			j.Status, j.Reason = matrix.StatusNotRun, notMade
+			j.Status, j.Reason, j.Asked = matrix.StatusNotRun, notMade, r.leftOut(j.CallKey)
 		}
 		return err
 	}
@@ -37,8 +37,16 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	if j.Structured {
 		req.Format = &q.format
 	}
-	j.At = r.stamp()
-	response, failure := r.judge.Generate(callCtx, req)
+	var response adapters.GenerateResponse
+	var failure error
+	half := r.half(j.CallKey)
+	if half != nil {
+		half.Prompt = j.Prompt
+		*j, response.Text = *half, half.Response.Value
+	} else {
+		j.At = r.stamp()
+		response, failure = r.judge.Generate(callCtx, req)
+	}
 	if gaveUp(ctx, failure) {
 		return ctx.Err()
 	}
@@ -49,13 +57,18 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	if failure != nil {
 		j.Status, j.Error = matrix.StatusError, journal.conceal(callError(failure))
 	} else {
-		recordJudgement(j, response, q.about)
+		if half == nil {
+			recordJudgement(j, response, q.about)
+			kept := *j
+			kept.Prompt = nil
+			journal.half = &kept
+		}
 		r.compareQuestions(callCtx, j)
 		if j.Error != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
-	j.Attempts = journal.tries
+	j.Attempts = journal.made(matrix.RoleJudge)
 	if len(journal.asked) != 1 || journal.asked[0].Untold+journal.asked[0].Unpaid > 0 {
 		j.Asked = journal.asked
 	}

@@ -105,7 +105,8 @@ func isCall(op string) bool {
 	return false
 }
 
-// attempt counts the tries of a call, and journals them: the intent before each, and the outcome of each that is followed by another.
+// attempt counts the tries of a call, and journals them: the intent before each, and the outcome of each that is followed by another, or
+// that nobody was sent.
 // A call to a backend that is off fails like the one that showed it.
 func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.Attempt) error {
 	switch {
@@ -132,28 +133,32 @@ func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.
 		return nil
 	case !a.Done:
 		if err := b.parent.Err(); err != nil {
-			return err
+			return errors.Join(err, b.part())
 		}
-		if b.now && a.Number == 1 {
+		if b.now && a.Number == 1 && (!b.durable || !isCall(a.Op)) {
 			break // a further step of the same call
 		}
-		b.tries, b.now = b.tries+1, true
-		intent := results.Intent{CallKey: b.key, Call: b.call, Attempt: b.tries, Durable: b.durable, Spent: results.Spent(a.Spent)}
+		if err := b.part(); err != nil {
+			return err
+		}
+		b.announce(role)
+		intent := results.Intent{CallKey: b.key, Call: b.call, Role: role, Attempt: b.tries, Durable: b.durable, Spent: results.Spent(a.Spent)}
 		if err := b.run.recorder.Intent(intent); err != nil {
 			return err
 		}
-	case a.Done && a.Again:
-		b.fly(false)
-		spent := b.spent
-		spent.Add(results.Spent(a.Spent))
-		b.spent = results.Spent{}
-		return b.run.recorder.Outcome(results.Outcome{
-			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: b.conceal(callError(a.Err)), LatencyMS: a.Took.Milliseconds(), Durable: b.durable, Spent: spent,
-		})
 	default:
 		b.fly(false)
 		b.spent.Add(results.Spent(a.Spent))
-		return nil
+		unsent := a.Err != nil && !a.Billed && b.parent.Err() != nil && a.Kind == adapters.KindCanceled
+		if !a.Again && !unsent {
+			b.came = b.came || isCall(a.Op) && a.Err == nil
+			return nil
+		}
+		spent := b.spent
+		b.spent, b.came = results.Spent{}, false
+		return b.run.recorder.Outcome(results.Outcome{
+			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: b.conceal(callError(a.Err)), LatencyMS: a.Took.Milliseconds(), Durable: b.durable && a.Again, Spent: spent,
+		})
 	}
 	b.fly(b.durable)
 	return nil
@@ -179,16 +184,16 @@ func askedBy(role string, a adapters.Attempt) matrix.Asked {
 	return asked
 }
 
-func (g *ledger) share(asked matrix.Asked) {
+func (g *ledger) share(asked ...matrix.Asked) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.shared = matrix.AddAsked(g.shared, asked)
+	g.shared = matrix.AddAsked(g.shared, asked...)
 }
 
-func (g *ledger) spend(id string, asked matrix.Asked) {
+func (g *ledger) spend(id string, asked ...matrix.Asked) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open[id] = matrix.AddAsked(g.open[id], asked)
+	g.open[id] = matrix.AddAsked(g.open[id], asked...)
 }
 
 // finished leaves the calls of a case to its own observations.

@@ -220,7 +220,7 @@ func (r *caseRun) serve(ctx context.Context, t *matrix.Trial) error {
 	if failure == nil {
 		failure = r.strayed(t, &trace)
 	}
-	t.Attempts, t.Outside = journal.tries, true
+	t.Attempts, t.Outside = journal.made(matrix.RoleGenerator), true
 	t.Untold, t.Unpaid = untold(journal.asked)
 	if failure != nil {
 		r.ledger.offs[r.experiment.Backends.Pipeline].failed(t, failure, matrix.Usage{})

@@ -90,7 +90,7 @@ func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (t
 		out.FromJournal = true
 		return known.Told, nil
 	case notMade != "":
-		out.Status, out.Reason = matrix.StatusNotRun, notMade
+		out.Status, out.Reason, out.Asked = matrix.StatusNotRun, notMade, r.leftOut(out.CallKey)
 		return false, nil
 	}
 	callCtx, journal := r.begin(ctx, call, out.CallKey, true)

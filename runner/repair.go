@@ -129,7 +129,7 @@ func (r *caseRun) rerankRepaired(ctx context.Context, out, from *matrix.Retrieva
 		out.FromJournal = true
 		return nil
 	case notMade != "":
-		out.Status, out.Reason = matrix.StatusNotRun, notMade
+		out.Status, out.Reason, out.Asked = matrix.StatusNotRun, notMade, r.leftOut(out.CallKey)
 		return nil
 	}
 	callCtx, journal := r.begin(ctx, call, out.CallKey, !r.rerankerInfo.Local)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/culprit-rag/culprit/adapters"
@@ -17,7 +18,9 @@ type Resuming struct {
 	Execution   results.ExecutionID
 	InDoubt     string // results.InDoubt…; "": a call in doubt is an [InDoubtError]
 	RetryFailed bool   // calls that failed for good are made again
-	Seal        bool   // nothing more is bought: what was not observed is not run, and every case gets its bundle
+	// Seal: nothing more is called that leaves this process, and no backend of elsewhere is opened: what was not observed is not run, and every
+	// case gets its bundle.
+	Seal bool
 }
 
 // InDoubtError lists calls of which nobody knows whether they were made. Nothing was called since.
@@ -39,20 +42,17 @@ func (e *InDoubtError) Error() string {
 // Is makes errors.Is(err, results.ErrInDoubt) hold.
 func (e *InDoubtError) Is(target error) bool { return target == results.ErrInDoubt }
 
-// resume opens an execution to go on with it, and returns what it was begun with, and what its unfinished
-// cases took of the budget.
-func resume(l *experiments.Loaded, o *Options) (*results.Execution, *results.Invocation, results.Spent, error) {
-	var spent results.Spent
+// resume opens an execution to go on with it, and returns what it was begun with, and what is left of its unfinished cases.
+func resume(l *experiments.Loaded, o *Options) (*results.Execution, *results.Invocation, []*results.Work, error) {
 	e, invocation, works, err := results.Resume(o.Out, o.Resume.Execution)
 	if err != nil {
-		return nil, nil, spent, err
+		return nil, nil, nil, err
 	}
-	fail := func(err error) (*results.Execution, *results.Invocation, results.Spent, error) {
-		return nil, nil, spent, errors.Join(err, e.Close())
+	fail := func(err error) (*results.Execution, *results.Invocation, []*results.Work, error) {
+		return nil, nil, nil, errors.Join(err, e.Close())
 	}
 	doubts := &InDoubtError{Execution: e.ID()}
 	for _, w := range works {
-		spent.Add(w.Spent)
 		for _, p := range w.InDoubt() {
 			doubts.Calls = append(doubts.Calls, InDoubt{w.Case, p})
 		}
@@ -71,7 +71,44 @@ func resume(l *experiments.Loaded, o *Options) (*results.Execution, *results.Inv
 	if err := sameCases(invocation, l); err != nil {
 		return fail(&ChangedError{e.ID(), []string{err.Error()}})
 	}
-	return e, invocation, spent, nil
+	if o.Resume.Seal {
+		if o.found, err = readFound(e); err != nil {
+			return fail(err)
+		}
+		if o.found != nil {
+			o.Registry = o.found.registry(&l.Experiment, o.Registry)
+		}
+	}
+	return e, invocation, works, nil
+}
+
+// goOn takes into account what is left of unfinished cases: what it took of the budget, and what was asked.
+func (s *session) goOn(works []*results.Work) {
+	for _, w := range works {
+		s.ledger.spentBefore(w.Spent)
+		for _, p := range w.Calls {
+			if p.From != w.Execution {
+				continue
+			}
+			asked := s.askedBefore(p)
+			if p.Observed != nil {
+				if known, err := decodeRecorded(p.Observed); err == nil {
+					asked = known.allAsked() // which tells the tokens
+				}
+			}
+			s.ledger.spend(w.Case, asked...)
+		}
+	}
+}
+
+// keepShared adds what earlier processes have asked for all cases together, and keeps it with what this one has.
+func (s *session) keepShared(e *results.Execution) error {
+	before, err := e.ReadShared()
+	if err != nil {
+		return err
+	}
+	s.ledger.share(before...)
+	return e.KeepShared(s.ledger.shared)
 }
 
 // ChangedError says in what an execution can no longer be gone on with. It is [results.ErrChanged].
@@ -203,6 +240,21 @@ type embeddedText struct {
 	Truncated *int      `json:"truncated,omitempty"`
 }
 
+// allAsked is what the call asked of each backend.
+func (k *recorded) allAsked() []matrix.Asked {
+	asked := slices.Clone(k.Asked)
+	if k.Retrieval != nil {
+		asked = matrix.AddAsked(asked, k.Retrieval.AllAsked()...)
+	}
+	if k.Trial != nil {
+		asked = matrix.AddAsked(asked, k.Trial.AllAsked()...)
+	}
+	if k.Judgement != nil {
+		asked = matrix.AddAsked(asked, k.Judgement.AllAsked()...)
+	}
+	return matrix.AddAsked(asked, k.Rewriting.AllAsked()...)
+}
+
 func (k *recorded) visit(visit func(*matrix.Text) error) error {
 	o := matrix.Observations{Rewriting: k.Rewriting}
 	if k.Retrieval != nil {
@@ -270,6 +322,13 @@ func (r *caseRun) recall(call matrix.Call, key string, durable bool) (_ *recorde
 		return nil, "", nil
 	}
 	p := r.recorder.Past(key)
+	if p != nil {
+		for _, part := range p.Parts {
+			if known, err := decodeRecorded(part); err == nil { // else it is asked again
+				r.share(known.Vectors)
+			}
+		}
+	}
 	switch {
 	case p != nil && p.Skipped:
 		return nil, results.NotMadeSkipped, nil
@@ -281,14 +340,51 @@ func (r *caseRun) recall(call matrix.Call, key string, durable bool) (_ *recorde
 		if err := r.recorder.Reuse(p); err != nil {
 			return nil, "", err
 		}
-		for _, v := range known.Vectors {
-			r.reuse.embeddings.put(v.Key, embedded{vector: v.Vector, model: v.Model, truncated: v.Truncated})
-		}
+		r.share(known.Vectors)
 		return known, "", nil
 	case r.resuming.Seal:
 		return nil, results.NotMadeSealed, nil
 	}
 	return nil, "", nil
+}
+
+// share makes the vectors that an earlier process paid for known to all cases.
+func (s *session) share(vectors []embeddedText) {
+	for _, v := range vectors {
+		s.reuse.embeddings.put(v.Key, embedded{vector: v.Vector, model: v.Model, truncated: v.Truncated})
+	}
+}
+
+// askedBefore is what the tries of a call asked of each backend in earlier work, those in doubt left out.
+func (s *session) askedBefore(p *results.Past) []matrix.Asked {
+	asked := slices.Clone(p.Asked)
+	for i := range asked {
+		if asked[i].Role == "" { // the journal is older than these names
+			asked[i].Role = s.roleOf(&p.Call)
+		}
+	}
+	return asked
+}
+
+// half is what the judge answered to a call before the run was ended, which was then to embed it; nil: nothing is kept.
+func (r *caseRun) half(key string) *matrix.Judgement {
+	p := r.recorder.Past(key)
+	if p == nil || len(p.Parts) == 0 {
+		return nil
+	}
+	known, err := decodeRecorded(p.Parts[0])
+	if err != nil {
+		return nil // it is asked again
+	}
+	return known.Judgement
+}
+
+// leftOut is what was asked of each backend for a call before it was left out, so that it stays in the totals.
+func (r *caseRun) leftOut(key string) []matrix.Asked {
+	if p := r.recorder.Past(key); p != nil {
+		return r.askedBefore(p)
+	}
+	return nil
 }
 
 // triesAgain reports whether a call that ended so is made again by whoever goes on: another try of the same may do better.

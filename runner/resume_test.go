@@ -256,9 +256,8 @@ cases:
 					}
 					extra += f.asked[what] - n
 				}
-				// A call of several steps, such as a search that embeds, searches and reranks, is in doubt where it ended between two.
-				const steps = 2
-				if extra > steps*doubts {
+				// Each step of a call, such as a search that embeds, searches and reranks, is announced by itself.
+				if extra > doubts {
 					t.Errorf("every %d: %d calls were made again, and %d were in doubt", every, extra, doubts)
 				}
 				if diff := cmp.Diff(before, shows(t, summary)); diff != "" {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,15 +116,20 @@ func (r *caseRun) retrieve(ctx context.Context, s search) (matrix.Retrieval, err
 		known.Retrieval.FromJournal = true
 		return *known.Retrieval, nil
 	case notMade != "":
-		out.Status, out.Reason = matrix.StatusNotRun, notMade
+		out.Status, out.Reason, out.Asked = matrix.StatusNotRun, notMade, r.leftOut(out.CallKey)
 		return out, nil
 	}
 	return r.retrieveOnce(ctx, s, call, out)
 }
 
 // retrieveNow makes a retrieval under its call key.
-func (r *caseRun) retrieveNow(ctx context.Context, s search, call matrix.Call, out matrix.Retrieval) (matrix.Retrieval, error) {
+func (r *caseRun) retrieveNow(ctx context.Context, s search, call matrix.Call, out matrix.Retrieval) (_ matrix.Retrieval, err error) {
 	callCtx, journal := r.begin(ctx, call, out.CallKey, !r.retrievesLocally(s))
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, journal.part()) // what is known of its steps
+		}
+	}()
 	out.At = r.stamp()
 	started := time.Now()
 	failure := r.searchFor(callCtx, s, &out)

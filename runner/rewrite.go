@@ -42,7 +42,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 			*out = *known.Rewriting
 			off.remember(out.Error)
 		} else if err == nil {
-			out.Status, out.Reason = matrix.StatusNotRun, notMade
+			out.Status, out.Reason, out.Asked = matrix.StatusNotRun, notMade, r.leftOut(out.CallKey)
 		}
 		return err
 	}
@@ -69,7 +69,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 	} else {
 		recordRewriting(out, response, settings)
 	}
-	out.Attempts = journal.tries
+	out.Attempts = journal.made(matrix.RoleGenerator)
 	if len(journal.asked) != 1 || journal.asked[0].Untold+journal.asked[0].Unpaid > 0 {
 		out.Asked = journal.asked
 	}

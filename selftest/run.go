@@ -17,6 +17,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/adapters/embedded"
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
@@ -107,7 +108,7 @@ func (h *harness) runAll(ctx context.Context, phase string, jobs []*job) error {
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	var done atomic.Int64
 	for _, j := range jobs {
-		group.Go(func() error {
+		group.Go(crash.Guard(func() error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -116,7 +117,7 @@ func (h *harness) runAll(ctx context.Context, phase string, jobs []*job) error {
 			}
 			h.show(phase, int(done.Add(1)), len(jobs))
 			return nil
-		})
+		}))
 	}
 	return group.Wait()
 }

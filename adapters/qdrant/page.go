@@ -5,6 +5,8 @@ import (
 
 	"github.com/qdrant/go-client/qdrant"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/culprit-rag/culprit/crash"
 )
 
 // pageBytes is about what a page should hold, so that the memory of a scan stays flat.
@@ -32,8 +34,9 @@ func (s *store) pages(collection string, vectors *qdrant.WithVectorsSelector, si
 	return &pages{store: s, collection: collection, vectors: vectors, size: size, most: size}
 }
 
-// next reads a page; done holds after the last.
-func (p *pages) next(ctx context.Context) ([]*qdrant.RetrievedPoint, error) {
+// next reads a page; done holds after the last. It may run on a goroutine of its own.
+func (p *pages) next(ctx context.Context) (_ []*qdrant.RetrievedPoint, err error) {
+	defer crash.Catch(&err)
 	response, err := p.scroll(ctx)
 	if err != nil {
 		return nil, err

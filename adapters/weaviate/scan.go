@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/crash"
 )
 
 // Scan visits the tenants by name, and the objects of each by id. The next page is read while visit runs.
@@ -86,7 +87,7 @@ func (s *store) walk(ctx context.Context, c *class, tenant string, vectors bool,
 	defer cancel()
 	pages := make(chan []object)
 	group, reading := errgroup.WithContext(ctx)
-	group.Go(func() error {
+	group.Go(crash.Guard(func() error {
 		defer close(pages)
 		p := pager{store: s, class: c, tenant: tenant, vectors: vectors, limit: min(firstPage, s.set.PageSize)}
 		for {
@@ -100,7 +101,7 @@ func (s *store) walk(ctx context.Context, c *class, tenant string, vectors bool,
 				return reading.Err()
 			}
 		}
-	})
+	}))
 	var stopped error
 	for page := range pages {
 		for i := 0; stopped == nil && i < len(page); i++ {

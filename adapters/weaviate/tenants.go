@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/crash"
 )
 
 // tenantList is the tenants of a class that the settings allow, by name. A class without tenants has one, "".
@@ -125,10 +126,10 @@ func overTenants[T any](ctx context.Context, tenants []string, f func(ctx contex
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(allAtOnce)
 	for i, tenant := range tenants {
-		group.Go(func() (err error) {
+		group.Go(crash.Guard(func() (err error) {
 			results[i], err = f(ctx, tenant)
 			return err
-		})
+		}))
 	}
 	return results, group.Wait()
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
@@ -73,7 +74,7 @@ func (a *app) main(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	err := root.ExecuteContext(ctx)
+	err := crash.Guard(func() error { return root.ExecuteContext(ctx) })()
 	code := exitCode(err)
 	_ = out.Flush() // answer keeps the error
 	if answer.err != nil {
@@ -101,9 +102,12 @@ func exitCode(err error) int {
 	var usage *usageError
 	var broken *brokenError
 	var backend *adapters.Error
+	var crashed *crash.Error
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &crashed):
+		return exitInternal
 	case errors.As(err, &finished):
 		return finished.code
 	case errors.As(err, &usage), errors.As(err, &broken):

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/runner"
 )
@@ -45,7 +46,7 @@ It refuses to go on where a case, or anything that can change a result, is no lo
 A call that was announced and has no outcome may have been made, and may have to be paid for:
 nobody knows. Such calls are listed, and nothing is called, until --in-doubt says what to do:
 
-  retry  make them again: each counts twice
+  retry  make them again: each may have to be paid for twice
   skip   leave them out: what they were to observe is not run, and the bundle is partial
 
 A call that failed in a way that another try may mend is made again; one that failed for good is
@@ -175,6 +176,7 @@ type unfinishedRun struct {
 	Experiment string              `json:"experiment"` // its path
 	Cases      int                 `json:"cases"`      // that were to be run
 	Finished   int                 `json:"finished"`   // of these, those with a bundle
+	Left       *results.Left       `json:"left"`       // of the others
 }
 
 func (a *app) listUnfinished(o resumeOptions) error {
@@ -196,15 +198,41 @@ func (a *app) listUnfinished(o resumeOptions) error {
 		if err != nil && !errors.Is(err, results.ErrNotFound) {
 			return err
 		}
-		list.Executions = append(list.Executions, unfinishedRun{id, i.Path, len(i.Cases), len(done)})
+		left, err := results.ReadLeft(o.results, id)
+		if err != nil {
+			return err
+		}
+		list.Executions = append(list.Executions, unfinishedRun{id, i.Path, len(i.Cases), len(done), left})
 		if !a.json {
 			linef(a.out, "%s  %d of %s finished  %s", id, len(done), counted(len(i.Cases), "case", "cases"), quote(i.Path))
+			a.listLeft(left)
 		}
 	}
 	if a.json {
 		return a.writeJSON(list)
 	}
 	return nil
+}
+
+// listLeft says what calls the unfinished cases have made, and names each that is in doubt by what its provider was told.
+func (a *app) listLeft(l *results.Left) {
+	made, unpaid := l.Calls()
+	line := fmt.Sprintf("  of the others: %s, %d of them unpaid, and %d in doubt", counted(made, "call", "calls"), unpaid, l.InDoubt)
+	if l.Unread > 0 {
+		line += fmt.Sprintf("; the journal of %s is damaged", counted(l.Unread, "case", "cases"))
+	}
+	if l.Busy {
+		line += "; a process is at it, and what it does now is not counted"
+	}
+	linef(a.out, "%s", line)
+	for _, u := range l.Undecided {
+		linef(a.out, "  in doubt: %s  %s", asDoubted(u.Case, &u.Call, u.At), u.ID)
+	}
+}
+
+// asDoubted tells of a call in doubt in one line.
+func asDoubted(id string, call *matrix.Call, at string) string {
+	return fmt.Sprintf("%s  %s, repetition %d: %s by %s at %s", id, call.Cell, max(call.Rep, 1), call.Step, strings.TrimSpace(call.Provider+" "+call.Model), at)
 }
 
 // resumeLine is the command that goes on with an execution; "" where it cannot be gone on with.
@@ -241,17 +269,17 @@ func (o *runOptions) stuck(err error) error {
 		says := fmt.Sprintf("%s may have been made before the run was ended, and nobody knows. Nothing was called now.", counted(len(doubts.Calls), "call", "calls"))
 		const most = 20
 		for _, c := range doubts.Calls[:min(most, len(doubts.Calls))] {
-			says += fmt.Sprintf("\n  %s  %s, repetition %d: %s by %s at %s", c.Case, c.Call.Cell, max(c.Call.Rep, 1), c.Call.Step, strings.TrimSpace(c.Call.Provider+" "+c.Call.Model), c.At)
+			says += "\n  " + asDoubted(c.Case, &c.Call, c.At)
 		}
 		if more := len(doubts.Calls) - most; more > 0 {
-			says += fmt.Sprintf("\n  and %d more", more)
+			says += fmt.Sprintf("\n  and %d more, which culprit resume --list%s names", more, resultsFlag(o.results))
 		}
-		return &inDoubtError{fmt.Errorf("%s\nmake them again, each counts twice: %s --in-doubt retry\nleave them out: %s --in-doubt skip", says, line, line), err}
+		return &inDoubtError{fmt.Errorf("%s\nmake them again, and maybe pay twice: %s --in-doubt retry\nleave them out: %s --in-doubt skip", says, line, line), err}
 	case errors.As(err, &changed):
 		line := o.resumeLine(changed.Execution)
 		return &usageError{fmt.Errorf("execution %s cannot go on, for it would be another:\n  %s\nput that back, or drop it: %s --drop", changed.Execution, strings.Join(changed.Differs, "\n  "), line)}
 	}
-	return refused(err)
+	return refused(damaged(err))
 }
 
 // inDoubtError holds a run until somebody has said what to do.

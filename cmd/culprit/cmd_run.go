@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
@@ -92,7 +93,11 @@ func (a *app) execute(ctx context.Context, o runOptions, resuming runner.Resumin
 		}
 		return exitCode(err)
 	}
-	summary, err := runner.Run(ctx, loaded, options)
+	var summary *results.Summary
+	err = crash.Guard(func() (err error) {
+		summary, err = runner.Run(ctx, loaded, options)
+		return err
+	})()
 	progress.clear()
 	if summary == nil {
 		if ctx.Err() != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 )
@@ -126,7 +127,7 @@ func eachBundle(paths []string, work func(i int) error) error {
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range paths {
-		group.Go(func() error { return work(i) })
+		group.Go(crash.Guard(func() error { return work(i) }))
 	}
 	return group.Wait()
 }

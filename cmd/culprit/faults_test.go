@@ -272,22 +272,29 @@ func TestKilledRun(t *testing.T) {
 	}
 }
 
+// smallDisk mounts a disk of that size as the folder "full" of dir, until the test ends.
+func smallDisk(t *testing.T, dir, size string) (full string) {
+	t.Helper()
+	full = filepath.Join(dir, "full")
+	if err := os.Mkdir(full, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", full, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("a small disk cannot be mounted here (%v); the writers are held to it by failing ones in package results", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(full, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return full
+}
+
 // A disk that fills up leaves whole bundles alone, and says where it happened.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	full := filepath.Join(dir, "full")
-	if err := os.Mkdir(full, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", full, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("a small disk cannot be mounted here (%v); the writers are held to it by failing ones in package results", err)
-	}
-	defer func() {
-		if err := syscall.Unmount(full, 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	full := smallDisk(t, dir, "256k")
 	example, err := filepath.Abs(travelPolicy)
 	if err != nil {
 		t.Fatal(err)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,18 +15,26 @@ import (
 	"github.com/culprit-rag/culprit/runner"
 )
 
-// paying is the program with one adapter more, "paid": the models of the embedded one as if a provider served them.
+// paying is the program with one adapter more, "paid": the models of the embedded one as if a provider served them. Nobody reaches it where
+// PAID_DOWN is set, and its generator panics in the call whose number is PAID_PANICS.
 func paying() int {
+	down := func() error {
+		if os.Getenv("PAID_DOWN") == "" {
+			return nil
+		}
+		return adapters.NewError("paid", "open", adapters.KindUnauthorised, errors.New("PAID_DOWN is set"))
+	}
 	paid := embedded.Factory()
 	openGenerator, openEmbedder := paid.OpenGenerator, paid.OpenEmbedder
 	paid.Name, paid.OpenStore, paid.OpenReranker = "paid", nil, nil
 	paid.OpenGenerator = func(ctx context.Context, cfg adapters.Config) (adapters.Generator, error) {
 		g, err := openGenerator(ctx, cfg)
-		return paidGenerator{g}, err
+		at, _ := strconv.ParseInt(os.Getenv("PAID_PANICS"), 10, 64) // 0: in none
+		return paidGenerator{&panicking{Generator: g, at: at}}, errors.Join(err, down())
 	}
 	paid.OpenEmbedder = func(ctx context.Context, cfg adapters.Config) (adapters.Embedder, error) {
 		e, err := openEmbedder(ctx, cfg)
-		return paidEmbedder{e}, err
+		return paidEmbedder{e}, errors.Join(err, down())
 	}
 	registry, err := adapters.NewRegistry(embedded.Factory(), paid)
 	if err != nil {

@@ -1,18 +1,15 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,192 +18,6 @@ import (
 
 	"github.com/culprit-rag/culprit/results"
 )
-
-// till is a provider that bills every request that reaches it. What it answers depends on the request alone, and one in five answers is
-// wrong.
-type till struct {
-	*httptest.Server
-	delay time.Duration
-
-	mu    sync.Mutex
-	bills []string // the idempotency key of each request
-	hook  func(n int)
-}
-
-func newTill(t *testing.T, delay time.Duration) *till {
-	t.Helper()
-	p := &till{delay: delay}
-	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
-	t.Cleanup(p.Close)
-	return p
-}
-
-func (p *till) serve(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return // it never came whole
-	}
-	p.mu.Lock()
-	p.bills = append(p.bills, r.Header.Get("Idempotency-Key"))
-	n, hook := len(p.bills), p.hook
-	p.mu.Unlock()
-	if hook != nil {
-		hook(n)
-	}
-	time.Sleep(p.delay)
-	var ask struct {
-		Seed     int64 `json:"seed"`
-		Messages []struct {
-			Content string `json:"content"`
-		} `json:"messages"`
-	}
-	if err := json.Unmarshal(body, &ask); err != nil || len(ask.Messages) == 0 {
-		w.WriteHeader(http.StatusBadRequest)
-		return
-	}
-	text := "The cap is 40 euros a day."
-	if (ask.Seed+int64(len(ask.Messages[0].Content)))%5 == 0 {
-		text = "The cap is 55 euros a day."
-	}
-	fmt.Fprintf(w, `{"id": "chatcmpl-%d", "object": "chat.completion", "created": %d, "model": "m", "choices": [{"index": 0, "message": {"role": "assistant", "content": %q}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 20, "completion_tokens": 7, "total_tokens": 27}}`, n, 1767225600+n, text)
-}
-
-func (p *till) billed() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.bills)
-}
-
-// shop is an experiment of some cases, each of which asks the till for repeats answers to A and to B.
-func shop(t *testing.T, p *till, cases, repeats, concurrency int) string {
-	t.Helper()
-	dir := t.TempDir()
-	var text strings.Builder
-	fmt.Fprintf(&text, `culprit: v1
-name: shop
-backends:
-  store:
-    adapter: embedded
-    documents: [{id: d1, text: "The cap for lunch is 40 euros a day."}, {id: d2, text: "Dinner has no cap of euros a day."}]
-  generator: {adapter: openai, base_url: "%s/v1", model: m}
-pipeline: {search: {mode: keyword, k: 1}}
-limits: {concurrency: %d, retries: 0}
-runs: {perturbations: none, repeats: %d, repairs: false}
-cases:
-`, p.URL, concurrency, repeats)
-	for i := range cases {
-		fmt.Fprintf(&text, `  - id: case-%02d
-    query: "What is the cap for lunch, question %d?"
-    risk: investigate
-    evidence: {required: [{source: d1, span: 40 euros}]}
-    claims: [{id: cap, any: ["40 euros"]}]
-`, i, i)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "shop.yaml"), []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// derived is what must be the same however often a run was ended: by case the plan, the features, the evaluation and the digest of the
-// observations, and what is made of all of them.
-func derived(t *testing.T, folder string, id results.ExecutionID) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	s, err := results.ReadSummary(folder, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if s.Rebuilt {
-		t.Errorf("execution %s has no summary", id)
-	}
-	s.Execution, s.Bundles, s.WallMS, s.Taken, s.Warnings = "20261129T200000Z-k3f9qa", "", 0, nil, nil
-	for i := range s.Cases {
-		c := &s.Cases[i]
-		b, err := results.Open(filepath.Join(folder, id.String(), filepath.Base(c.Bundle)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := b.Manifest
-		out[c.ID] = strings.Join([]string{m.Status, m.Digests.Plan, m.Digests.Evaluation, m.Digests.Observation, m.Digests.Pins}, " ")
-		for _, f := range m.Files {
-			if f.Path == "features.json" {
-				out[c.ID] += " " + f.SHA256
-			}
-		}
-		c.Bundle, c.Totals = "", results.Totals{} // a call that was in doubt counts twice
-	}
-	out["generations"], s.Totals = strconv.Itoa(s.Totals.Generation), results.Totals{}
-	summary, err := json.MarshalIndent(s, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out["summary"] = string(summary)
-	return out
-}
-
-func only(t *testing.T, folder string) results.ExecutionID {
-	t.Helper()
-	ids, err := results.Executions(folder)
-	if err != nil || len(ids) != 1 {
-		t.Fatalf("executions %v, %v", ids, err)
-	}
-	return ids[0]
-}
-
-// generateCalls counts the tries that the journals of an execution announce, and how many of them were in doubt.
-func announced(t *testing.T, folder string, id results.ExecutionID) (tries, doubts int) {
-	t.Helper()
-	bundles, err := results.Bundles(folder, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range bundles {
-		j, err := results.ReadJournal(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range j.Records {
-			switch {
-			case r.Type == results.RecordIntent && r.From == "" && r.Call.Step == "generate":
-				tries++
-			case r.Type == results.RecordInDoubt:
-				doubts++
-			}
-		}
-	}
-	return tries, doubts
-}
-
-// killedAfter runs the program and kills it when it has made so many calls. It returns the exit code, -1 where it was killed.
-func (p *till) killedAfter(t *testing.T, dir string, calls int, args ...string) (code int, stderr string) {
-	t.Helper()
-	at := make(chan struct{})
-	var once sync.Once
-	p.mu.Lock()
-	before := len(p.bills)
-	p.hook = func(n int) {
-		if n >= before+calls {
-			once.Do(func() { close(at) })
-		}
-	}
-	p.mu.Unlock()
-	run := start(t, dir, nil, args...)
-	ended := make(chan struct{})
-	go func() {
-		select {
-		case <-at:
-			_ = run.cmd.Process.Kill() // it may have ended
-		case <-ended:
-		}
-	}()
-	code = run.wait(t)
-	close(ended)
-	if code == exitHeld && p.billed() > before {
-		t.Errorf("%d calls were made without a word", p.billed()-before)
-	}
-	return code, run.stderr.String()
-}
 
 // TestKilledAndResumed kills a run of 400 calls at random moments, again and again, and goes on with it. What it ends with is what a run
 // that nobody disturbed ends with; every request that the provider billed was announced; and no call was made twice but those that were
@@ -245,7 +56,7 @@ func (p *till) killOften(t *testing.T, dir, name string, planned int, want map[s
 	p.mu.Lock()
 	p.bills = nil
 	p.mu.Unlock()
-	folder, listed := filepath.Join(dir, name), 0
+	folder, listed := filepath.Join(dir, name), map[string]int{}
 	for args := []string{"run", "shop.yaml", "--results", name, "--fresh"}; ; {
 		code, stderr := p.killedAfter(t, dir, 1+rand.IntN(40), args...)
 		if code == exitOK {
@@ -256,7 +67,17 @@ func (p *till) killOften(t *testing.T, dir, name string, planned int, want map[s
 		case -1:
 			kills++
 		case exitHeld: // it was asked to go on, and does not know how
-			listed += strings.Count(stderr, ": generate by openai m at ")
+			said, undecided := strings.Count(stderr, ": generate by openai m at "), p.undecided(t, dir, name)
+			if more := regexp.MustCompile(`and (\d+) more`).FindStringSubmatch(stderr); more != nil {
+				n, _ := strconv.Atoi(more[1]) // digits
+				said += n
+			}
+			if len(undecided) != said {
+				t.Errorf("%d calls are said to be in doubt, and %d are listed", said, len(undecided))
+			}
+			for _, id := range undecided {
+				listed[id]++
+			}
 			args = append(args, "--in-doubt", "retry")
 		default:
 			t.Fatalf("exit code %d: %s", code, stderr)
@@ -277,9 +98,17 @@ func (p *till) killOften(t *testing.T, dir, name string, planned int, want map[s
 	}
 	tries, doubts := announced(t, folder, id)
 	got := derived(t, folder, id)
-	t.Logf("%d kills, %d planned, %d billed, %d announced, %d in doubt, %d listed", kills, planned, p.billed(), tries, doubts, listed)
-	if listed < doubts {
-		t.Errorf("%d calls were in doubt, and %d of them listed", doubts, listed)
+	t.Logf("%d kills, %d planned, %d billed, %d announced, %d in doubt", kills, planned, p.billed(), tries, doubts)
+	inDoubt := accountOf(t, folder, id).doubts
+	for id, n := range inDoubt {
+		if listed[id] < n {
+			t.Errorf("call %s was in doubt %d times, and listed %d times", id, n, listed[id])
+		}
+	}
+	for id := range listed { // once more where a process was killed before it had taken up the case
+		if inDoubt[id] == 0 {
+			t.Errorf("call %s was listed, and the journals have no doubt", id)
+		}
 	}
 	if p.billed() > tries || p.billed() < planned || tries != planned+doubts {
 		t.Errorf("%d calls are planned, %d were billed, %d announced, %d of these in doubt", planned, p.billed(), tries, doubts)
@@ -294,9 +123,7 @@ func (p *till) killOften(t *testing.T, dir, name string, planned int, want map[s
 	if len(seen) != planned {
 		t.Errorf("%d keys, and %d calls are planned", len(seen), planned)
 	}
-	if got["generations"] != strconv.Itoa(tries) {
-		t.Errorf("the summary counts %s generations, and the journals %d", got["generations"], tries)
-	}
+	p.settle(t, folder, id)
 	got["generations"] = want["generations"]
 	for name := range want {
 		if diff := cmp.Diff(want[name], got[name]); diff != "" {
@@ -337,18 +164,7 @@ func TestFullDiskBuysNothing(t *testing.T) {
 	t.Parallel()
 	p := newTill(t, time.Millisecond)
 	dir := shop(t, p, 10, 20, 4)
-	full := filepath.Join(dir, "full")
-	if err := os.Mkdir(full, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("tmpfs", full, "tmpfs", 0, "size=300k"); err != nil {
-		t.Skipf("a small disk cannot be mounted here (%v); the writers are held to it by failing ones in package results", err)
-	}
-	defer func() {
-		if err := syscall.Unmount(full, 0); err != nil {
-			t.Error(err)
-		}
-	}()
+	full := smallDisk(t, dir, "300k")
 	run := start(t, dir, nil, "run", "shop.yaml", "--results", "full/results")
 	if code := run.wait(t); code != exitInternal {
 		t.Fatalf("exit code %d: %s", code, run.stderr.String())
@@ -373,6 +189,7 @@ func TestFullDiskBuysNothing(t *testing.T) {
 	if p.billed() < planned || p.billed() > tries || tries != planned+doubts {
 		t.Errorf("%d were billed, %d announced, %d of these in doubt", p.billed(), tries, doubts)
 	}
+	p.settle(t, folder, only(t, folder))
 }
 
 // TestCallsInDoubtStayInTheTotals kills a run and ends it in each way that does not ask again of the calls in doubt. Every call that the
@@ -409,6 +226,9 @@ func TestCallsInDoubtStayInTheTotals(t *testing.T) {
 			ended := start(t, dir, nil, test.args...)
 			if code := ended.wait(t); code != test.code {
 				t.Fatalf("exit code %d: %s", code, ended.stderr.String())
+			}
+			if !test.again {
+				p.settle(t, folder, killed)
 			}
 			isIn(t, "the table", ended.stdout.String(), fmt.Sprintf("paid, and %d in doubt that may have been", doubts))
 			ids, err := results.Executions(folder)
@@ -468,8 +288,119 @@ func TestBudgetNamesCallsInDoubt(t *testing.T) {
 		if code := over.wait(t); code != exitHeld {
 			t.Errorf("exit code %d", code)
 		}
-		if !regexp.MustCompile(`limits.budget.calls is 13, and 13 were made, [1-9][0-9]* of them in doubt`).MatchString(over.stderr.String()) {
+		if !regexp.MustCompile(`limits.budget.calls is 13, and 1[0-9] were made, [1-9][0-9]* of them in doubt`).MatchString(over.stderr.String()) {
 			t.Errorf("it does not say that some are in doubt: %s", over.stderr.String())
 		}
+	}
+}
+
+// TestBillWithoutDoubt: where no call is in doubt, what the ledger says is paid is the bill, at every end of a run that stops at its budget
+// and is gone on with, of a provider that fails now and then: it bills what it could not answer, and not what it refused.
+func TestBillWithoutDoubt(t *testing.T) {
+	t.Parallel()
+	p := newTill(t, 0)
+	p.fails = func(n int, _ string) int {
+		switch n % 16 {
+		case 7:
+			return http.StatusInternalServerError
+		case 12:
+			return http.StatusTooManyRequests
+		}
+		return 0
+	}
+	dir := shop(t, p, 6, 10, 4)
+	folder := filepath.Join(dir, "results")
+	limits := []string{"--results", "results", "--set", "limits.retries=4", "--set"}
+	for i, calls := range []int{40, 60, 90, 9999} {
+		args, want := append([]string{"resume"}, limits...), exitHeld
+		if i == 0 {
+			args = append([]string{"run", "shop.yaml"}, limits...)
+		}
+		if calls == 9999 {
+			want = exitOK
+		}
+		run := start(t, dir, nil, append(args, fmt.Sprintf("limits.budget.calls=%d", calls))...)
+		if code := run.wait(t); code != want {
+			t.Fatalf("exit code %d: %s", code, run.stderr.String())
+		}
+		l, err := results.ReadLedger(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := l.Records[len(l.Records)-1]
+		if end.Type != results.LedgerEnd || end.Paid != p.billed() || end.InDoubt != 0 {
+			t.Errorf("with a budget of %d calls: %d were billed, and the ledger ends with %+v", calls, p.billed(), end)
+		}
+		isIn(t, "the table", run.stdout.String(), fmt.Sprintf(", %d paid", p.billed()))
+		shown, stderr, code := invoke(t.Context(), os.Getenv, "history", "--results", folder)
+		if code != exitOK {
+			t.Fatal(stderr)
+		}
+		isIn(t, "the history", shown, fmt.Sprintf(", %d paid", p.billed()))
+	}
+	p.settle(t, folder, only(t, folder))
+}
+
+// TestTriesBeforeASkip: tries that failed stay in the totals where the next one is in doubt and left out.
+func TestTriesBeforeASkip(t *testing.T) {
+	t.Parallel()
+	for _, how := range [][]string{{"--in-doubt", "skip"}, {"--seal"}} {
+		t.Run(how[0], func(t *testing.T) {
+			t.Parallel()
+			p := newTill(t, 0)
+			p.fails = func(_ int, id string) int {
+				if strings.HasSuffix(id, "-1") {
+					return http.StatusInternalServerError
+				}
+				return 0
+			}
+			p.delay = 300 * time.Millisecond
+			dir := shop(t, p, 1, 10, 4)
+			run := start(t, dir, nil, "run", "shop.yaml", "--set", "limits.retries=1")
+			run.await(t, "a second try", func() bool {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				return slices.ContainsFunc(p.bills, func(id string) bool { return strings.HasSuffix(id, "-2") })
+			})
+			if err := run.cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			if code := run.wait(t); code != -1 {
+				t.Fatalf("exit code %d: %s", code, run.stderr.String())
+			}
+			p.mu.Lock()
+			p.fails = nil
+			p.mu.Unlock()
+			if how[0] == "--seal" {
+				p.Server.Close() // which needs nobody
+			}
+			ended := start(t, dir, nil, append([]string{"resume", "--set", "limits.retries=1"}, how...)...)
+			if code := ended.wait(t); code != exitOK && code != exitEnvironment {
+				t.Fatalf("exit code %d: %s", code, ended.stderr.String())
+			}
+			folder := filepath.Join(dir, defaultResults)
+			id := only(t, folder)
+			c := accountOf(t, folder, id)
+			if failed := 0; sum(c.doubts) == 0 {
+				t.Errorf("no call is in doubt: %+v", c)
+			} else {
+				for id := range c.doubts {
+					failed += c.told[strings.TrimSuffix(id, "-2")+"-1"]
+				}
+				if failed == 0 {
+					t.Errorf("no try of a call in doubt had failed before: %+v", c)
+				}
+			}
+			p.settle(t, folder, id)
+			bundles, err := results.Bundles(folder, id)
+			if err != nil || len(bundles) != 1 {
+				t.Fatal(bundles, err)
+			}
+			for _, args := range [][]string{{"verify", "--partial"}, {"replay"}} {
+				if stdout, stderr, code := invoke(t.Context(), os.Getenv, append(args, bundles[0])...); code != exitOK {
+					t.Errorf("%s: exit code %d: %s%s", args, code, stdout, stderr)
+				}
+			}
+		})
 	}
 }

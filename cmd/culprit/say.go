@@ -14,6 +14,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
@@ -37,6 +38,7 @@ type (
 		Message  string          `json:"message"`
 		Exit     int             `json:"exit"`
 		Problems []problemRecord `json:"problems,omitempty"`
+		Stack    []string        `json:"stack,omitempty"` // of a panic
 	}
 	problemRecord struct {
 		File    string `json:"file,omitempty"`
@@ -60,12 +62,16 @@ func problemRecords(problems experiments.Problems) []problemRecord {
 func (a *app) complain(err error, code int) {
 	var finished *finishedError
 	var broken *brokenError
+	var crashed *crash.Error
 	switch isBroken := errors.As(err, &broken); {
 	case errors.As(err, &finished):
 	case a.json:
 		record := errorRecord{Message: err.Error(), Exit: code}
 		if isBroken {
 			record.Problems = problemRecords(broken.problems)
+		}
+		if errors.As(err, &crashed) {
+			record.Stack = crashed.Stack
 		}
 		a.tell(struct {
 			Error errorRecord `json:"error"`
@@ -76,6 +82,12 @@ func (a *app) complain(err error, code int) {
 	default:
 		for text := range strings.Lines(err.Error()) {
 			line(a.err, "culprit: "+strings.TrimSuffix(text, "\n"))
+		}
+		if errors.As(err, &crashed) {
+			line(a.err, "where it happened, which holds nothing of what was worked on:")
+			for _, function := range crashed.Stack {
+				line(a.err, "  "+function)
+			}
 		}
 	}
 }

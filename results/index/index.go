@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
@@ -309,7 +310,7 @@ func (x *Index) update(ctx context.Context, changed, gone map[results.ExecutionI
 func readAll(ctx context.Context, todo []found, add func(f *found, done int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	places, read := make(chan int), make(chan *found)
-	group.Go(func() error {
+	group.Go(crash.Guard(func() error {
 		defer close(places)
 		for i := range todo {
 			select {
@@ -319,10 +320,10 @@ func readAll(ctx context.Context, todo []found, add func(f *found, done int) err
 			}
 		}
 		return nil
-	})
+	}))
 	readers, readCtx := errgroup.WithContext(ctx)
 	for range runtime.GOMAXPROCS(0) {
-		readers.Go(func() error {
+		readers.Go(crash.Guard(func() error {
 			for i := range places {
 				f := &todo[i]
 				f.brief, f.err = results.ReadBrief(f.path)
@@ -333,7 +334,7 @@ func readAll(ctx context.Context, todo []found, add func(f *found, done int) err
 				}
 			}
 			return nil
-		})
+		}))
 	}
 	group.Go(func() error {
 		defer close(read)

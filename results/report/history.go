@@ -122,6 +122,9 @@ func (p *page) executions(h *results.History) {
 		if e.ReenactedOf != "" {
 			parts = append(parts, reenactedOf(e.ReenactedOf))
 		}
+		if e.Paid+e.InDoubt > 0 {
+			parts = append(parts, bill(e.Paid, e.InDoubt))
+		}
 		if e.Resumed > 0 {
 			parts = append(parts, "resumed "+counted(e.Resumed, "time", "times"))
 		}

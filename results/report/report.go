@@ -29,6 +29,7 @@ func Run(w io.Writer, s *results.Summary, o Options) error {
 		p.cases(s, o.All)
 		p.blank()
 		p.runCounts(s)
+		p.leftOut(s, o.All)
 	}
 	p.runEnd(s)
 	return p.flush(w)
@@ -172,6 +173,28 @@ func (p *page) notProduction(s *results.Summary) {
 	}
 }
 
+// leftOut says of each case that was not observed to its end what is missing, and why.
+func (p *page) leftOut(s *results.Summary, all bool) {
+	const most = 8
+	shown, more := 0, 0
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		switch {
+		case len(c.LeftOut) == 0:
+		case shown == most && !all:
+			more++
+		default:
+			shown++
+			for _, says := range c.LeftOut {
+				p.labelled("left out", c.ID+" "+says)
+			}
+		}
+	}
+	if more > 0 {
+		p.labelled("left out", fmt.Sprintf("and of %s more: --all shows it", counted(more, "case", "cases")))
+	}
+}
+
 // answers counts what is not zero. The interval is about the same cases again: other cases may fare otherwise.
 func answers(a results.AnswerTotals, exact bool) string {
 	text := fmt.Sprintf("%s of %s correct", thousands(a.Correct), thousands(a.Scored))
@@ -240,15 +263,22 @@ func rankingParts(s *results.Summary) []string {
 	return append(parts, "("+counted(mrr.Used, "case", "cases")+" with gold)")
 }
 
+// bill says how many calls are paid, and how many besides may be: that is the least and the most that providers bill.
+func bill(paid, inDoubt int) string {
+	says := thousands(paid) + " paid"
+	if inDoubt > 0 {
+		says += fmt.Sprintf(", and %s in doubt that may have been", thousands(inDoubt))
+	}
+	return says
+}
+
 // runEnd says what it cost, where it is, what it does to the exit code and what to do next.
 func (p *page) runEnd(s *results.Summary) {
-	calls := fmt.Sprintf("%s in %s, %s paid", counted(s.Totals.Calls, "call", "calls"), seconds(s.WallMS), thousands(s.Totals.Paid))
-	if s.Rebuilt {
-		calls = fmt.Sprintf("%s, %s paid", counted(s.Totals.Calls, "call", "calls"), thousands(s.Totals.Paid))
+	calls := counted(s.Totals.Calls, "call", "calls")
+	if !s.Rebuilt {
+		calls += " in " + seconds(s.WallMS)
 	}
-	if n := s.Totals.InDoubt; n > 0 {
-		calls += fmt.Sprintf(", and %s in doubt that may have been", thousands(n))
-	}
+	calls += ", " + bill(s.Totals.Paid, s.Totals.InDoubt)
 	if s.Totals.Reused > 0 && !s.Rebuilt {
 		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "call", "calls"))
 	}
