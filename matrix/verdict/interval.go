@@ -33,8 +33,12 @@ func (p *prose) countAt(i int) (*quantity, *interval) {
 	}
 	var r *interval
 	if at := low.to; between && isWord(tokens, at, "and") || !between && (isWord(tokens, at, "to") || isWord(tokens, at, "through") || isMark(tokens, at, "-")) {
-		named := low.to > low.numTo // "10 euros - 12 euros" may be two prices, and "10 euros to 12 guests" has one
-		if high := at + 1; high < len(tokens) && !tokens[at].block && !tokens[high].block && !(named && tokens[at].kind == tokenMark && tokens[at].space) {
+		named := low.to > low.numTo // "10 euros - 12 euros" may be two prices where "2 °C - 4 °C" is a range, and "10 euros to 12 guests" has one
+		high := at + 1
+		if high < len(tokens) && nearly[tokens[high].text] && tokens[at].kind == tokenWord {
+			high++ // 15 to about 30 days
+		}
+		if high < len(tokens) && !tokens[at].block && !tokens[high].block && !(named && tokens[at].kind == tokenMark && tokens[at].space && dimensions[low.unit].kind == "") {
 			if q := p.quantityAt(high); q != nil && (q.unit != "" || !named) {
 				r = newInterval(i, low, q)
 			}
@@ -45,6 +49,8 @@ func (p *prose) countAt(i int) (*quantity, *interval) {
 	}
 	return low, r
 }
+
+var nearly = set("about", "around", "approximately", "roughly", "nearly", "almost")
 
 func newInterval(from int, low, high *quantity) *interval {
 	if high == nil {
@@ -71,7 +77,7 @@ func newInterval(from int, low, high *quantity) *interval {
 func (p *prose) codeInterval(i int) *interval {
 	from, unit := i, ""
 	if i < len(p.tokens) && currency(p.tokens[i]) {
-		unit, i = signs[p.tokens[i].text], i+1
+		unit, i = p.currencyAt(i)
 	}
 	if i >= len(p.tokens) || p.tokens[i].kind != tokenCode || len(p.tokens[i].text) > longestNumber {
 		return nil

@@ -77,6 +77,12 @@ func hyphenated(tokens []token, from, to int) bool {
 	return joins(from-1) && tokens[from-2].kind != tokenMark || joins(to) && tokens[to+1].kind != tokenMark
 }
 
+// wordHyphen reports whether the token at i is a hyphen that joins two words without digits.
+func wordHyphen(tokens []token, i int) bool {
+	return i > 0 && i+1 < len(tokens) && isMark(tokens, i, "-") && !tokens[i].space && !tokens[i+1].space &&
+		tokens[i-1].kind == tokenWord && tokens[i+1].kind == tokenWord && !tokens[i+1].block
+}
+
 // classEscape is \b, \s and the like, whose letter would be read as part of the word behind it.
 var classEscape = regexp.MustCompile(`\\[a-zA-Z]`)
 
@@ -163,7 +169,16 @@ func (p *pattern) matchAt(in *prose, i int, byValue bool) (end int, miss string,
 				return 0, "", false
 			}
 		}
-		equal, m := sameToken(p.tokens, n, in, at)
+		if n > 0 && p.tokens[n].kind == tokenWord && at > i && wordHyphen(in.tokens, at) {
+			at++ // economy-class for economy class
+		}
+		equal, m := false, ""
+		if wordHyphen(p.tokens, n) && in.tokens[at].kind == tokenWord && !in.tokens[at].block { // and the other way round
+			n++
+			equal = p.tokens[n].text == in.tokens[at].text
+		} else {
+			equal, m = sameToken(p.tokens, n, in, at)
+		}
 		if !equal && m == "" {
 			return 0, "", false
 		}
@@ -223,6 +238,9 @@ func (p *pattern) valueAt(n int, in *prose, at int) compared {
 	}
 	if !ok {
 		return compared{}
+	}
+	if r := in.intervals[at]; r != nil && r.low.from == at && r.high.from > at && want.unit == "" && got.unit == "" && want.to < len(p.tokens) {
+		end = r.to // what the lower end of "between 45 and 60 crowns" counts stands behind the upper one
 	}
 	return compared{wanted: true, there: true, kin: kin, miss: miss, next: want.to, end: end}
 }
