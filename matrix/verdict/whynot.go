@@ -143,7 +143,7 @@ var losses = map[Stage]boundary{
 func (w *walker) unsuited(r *Rule) string {
 	answers := w.c.Expect == matrix.ExpectAnswer
 	switch {
-	case r.ID() == "abstain/answered-unanswerable" && answers:
+	case (r.ID() == "abstain/answered-unanswerable" || r.ID() == "abstain/undeclared-refusal") && answers:
 		return "the case expects an answer"
 	case (r.Stage == StageGenerate && r.Label != "empty-answer" || r.ID() == "abstain/refused-answerable") && !answers:
 		return "the case expects to " + string(w.c.Expect)
