@@ -27,7 +27,7 @@ var refusing = sync.OnceValue(func() map[string][]*pattern {
 		"je ne sais pas", "je ne peux pas", "ne contient pas", "ne contiennent pas", "ne mentionne pas", "aucune information", "pas d'information",
 		"no lo sé", "no sé", "no puedo responder", "no contiene", "no contienen", "no se menciona", "ninguna información", "no hay información", "no tengo información",
 		"non lo so", "non posso rispondere", "non contiene", "non contengono", "nessuna informazione", "não sei", "não posso responder", "não contém", "não há informações", "nenhuma informação",
-		"ik weet het niet", "kan ik niet beantwoorden", "geen informatie", "nie wiem", "nie mogę odpowiedzieć", "brak informacji", "jag vet inte", "ingen information", "ved ikke", "nevím", "není uvedeno",
+		"ik weet het niet", "kan ik niet beantwoorden", "nie wiem", "nie mogę odpowiedzieć", "brak informacji", "jag vet inte", "ingen information", "ved ikke", "nevím", "není uvedeno",
 		"не знаю", "нет информации", "не могу ответить", "не содержит", "не содержат", "不知道", "无法回答", "無法回答", "没有相关", "沒有相關", "没有提到", "没有找到", "未提及", "わかりません", "分かりません", "お答えできません", "記載されていません", "情報がありません",
 		"모르겠습니다", "답변할 수 없습니다", "정보가 없습니다", "لا أعرف", "لا أعلم", "لا تتوفر", "لا توجد معلومات", "bilmiyorum", "bilgi yok",
 	} {

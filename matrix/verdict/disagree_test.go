@@ -20,7 +20,7 @@ func TestUnstableWhereGoldRestores(t *testing.T) {
 		})
 		ev := evaluated(t, e, c, p, o)
 		findings := strings.Join(ev.Findings, "\n")
-		if ev.Defects == nil || ev.Defects[0].Name() != "generate/unstable" || strings.Contains(findings, "attribution: ") != want {
+		if len(ev.Defects) == 0 || ev.Defects[0].Name() != "generate/unstable" || strings.Contains(findings, "attribution: ") != want {
 			t.Errorf("B wrong in %d: %+v with %q, attributed %+v", wrong, ev.Defects, findings, ev.Attribution)
 		}
 	}

@@ -10,7 +10,7 @@ var (
 	untrue   = set("false", "untrue", "incorrect", "wrong", "mistaken", "inaccurate", "invalid")
 	outdated = set("outdated", "obsolete", "superseded", "expired")
 	// fables before "that" do so too; disputes leave it open.
-	fables   = set("myth", "misconception", "fallacy", "rumour", "rumor", "lie")
+	fables   = set("myth", "misconception", "fallacy", "rumour", "rumor", "lie") //nolint:misspell // both spellings are answered with
 	disputes = set("doubt", "doubts", "doubted", "deny", "denies", "denied", "dispute", "disputes", "disputed")
 	// restrictions stand behind the value that they are of; what was abolished holds no more.
 	restrictions = set("rule", "limit", "period", "deadline", "policy", "window", "requirement", "cap", "restriction", "maximum", "minimum", "fee", "surcharge")
