@@ -78,7 +78,7 @@ func governed(tokens []token, at int) bool {
 			return true
 		case apart:
 			joined = joined || joiners[word]
-		case !bareVerb && (word == "than" && i > 0 && tokens[i-1].text == "rather" || word == "of" && i > 0 && tokens[i-1].text == "instead"):
+		case !bareVerb && (word == "than" && i > 0 && tokens[i-1].text == "rather" || word == "of" && i > 0 && tokens[i-1].text == "instead" || insteadElsewhere(tokens, i) && (at-i == 1 || at-i == 2 && articles[tokens[i+1].text])):
 			return true
 		case word == "neither" && nor: // counted with its nor
 		case word == "yet" && isWord(tokens, i+1, "to") && i > 0 && auxiliaries[tokens[i-1].text], failing[word] && isWord(tokens, i+1, "to"):
@@ -94,6 +94,9 @@ func governed(tokens []token, at int) bool {
 		case negators[word], limits[word], openers[word]:
 			apart, joined = true, joiners[word]
 		case finiteElsewhere[word] && !(i > 0 && preverbal[tokens[i-1].text]):
+			if i > 0 && nobodyElsewhere[tokens[i-1].text] || i > 1 && nobodyElsewhere[tokens[i-2].text] {
+				count++ // niemand zahlt, personne ne paie
+			}
 			apart = true
 		case finite[word] && count == 0:
 			if nobody(tokens, i-1) || i == at-1 && beForms[word] && nothing(tokens, i) || denies(tokens, i-1) {

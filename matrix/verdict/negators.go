@@ -8,7 +8,7 @@ var (
 
 	// untrue before "that" negates the whole clause behind it; so does a negation of affirmed.
 	untrue   = set("false", "untrue", "incorrect", "wrong", "mistaken", "inaccurate", "invalid")
-	outdated = set("outdated", "obsolete", "superseded", "expired")
+	outdated = set("outdated", "obsolete", "superseded", "expired", "old", "rejected")
 	// fables before "that" do so too; disputes leave it open.
 	fables   = set("myth", "misconception", "fallacy", "rumour", "rumor", "lie") //nolint:misspell // both spellings are answered with
 	disputes = set("doubt", "doubts", "doubted", "deny", "denies", "denied", "dispute", "disputes", "disputed")
@@ -84,7 +84,7 @@ var (
 
 	// light words may stand between a bare "not" or "without" and what it governs: "not from the 1st".
 	light = set("the", "a", "an", "from", "on", "in", "at", "for", "of", "to", "by", "as", "about", "around", "approximately",
-		"exactly", "be", "within", "during", "with", "into", "any", "all", "every", "or", "always", "necessarily", "even", "yet")
+		"exactly", "be", "within", "during", "with", "into", "any", "all", "every", "or", "always", "necessarily", "even", "yet", "quite", "nearly")
 
 	// persona before a verb begins a clause; owning before "no" makes it one about what is owned.
 	persona = set("it", "he", "she", "they", "we", "you", "i")

@@ -251,6 +251,9 @@ func (p *pattern) whole(in *prose, from, to int) bool {
 	if in.tokens[from].joined || to < len(in.tokens) && in.tokens[to].joined || foreign(in.tokens, from) {
 		return false // not "5 days" in "twenty-five days", nor "$60" in "A$60"
 	}
+	if from > 0 && in.quantities[from] != nil && (multipliers[in.tokens[from-1].text] || from > 1 && isWord(in.tokens, from-1, "of") && isWord(in.tokens, from-2, "half")) {
+		return false // nor "30 days" in "twice 30 days"
+	}
 	if in.tokens[to-1].glued || p.name && hyphenated(in.tokens, from, to) {
 		return false
 	}
@@ -261,6 +264,8 @@ func (p *pattern) whole(in *prose, from, to int) bool {
 	}
 	return true
 }
+
+var multipliers = set("twice", "double", "triple")
 
 func dateMiss(got, want dated) string {
 	if want.other == nil && got.other == nil && got.date.entails(want.date) {
