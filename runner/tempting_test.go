@@ -41,6 +41,7 @@ func TestTemptingFiles(t *testing.T) {
 		"prefix-lost-on-another-item":               "retrieve/below-cutoff",
 		"prefix-lost-on-another-item-and-a-filter":  "retrieve/filtered-out",
 		"prompt-without-context-and-no-closed-book": "prompt/not-serialised",
+		"refuses-in-other-words":                    "abstain/undeclared-refusal",
 		"refuses-and-says-it-all-the-same":          "abstain/answered-unanswerable",
 		"rows-of-a-table":                           "retrieve/below-cutoff",
 		"same-words-in-another-collection":          "index/missing",

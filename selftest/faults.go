@@ -198,6 +198,7 @@ func faults() []fault {
 	// Refusals.
 	add("it answers what nothing answers", "abstain/answered-unanswerable", []string{"unanswerable"}, setting(generator+"unable", "invent"))
 	add("it answers from what is beside the point", "abstain/answered-unanswerable", []string{"unanswerable"}, setting(generator+"min_overlap", 0))
+	add("it refuses in words that are not declared", "abstain/undeclared-refusal", []string{"unanswerable"}, setting(generator+"refusal", "The documents do not cover that.")).also = "abstain/answered-unanswerable"
 	add("it refuses with the evidence in its prompt", "abstain/refused-answerable", []string{"plain/", "tenants"}, setting(generator+"min_overlap", 9))
 	add("it refuses unless the last block helps", "abstain/refused-answerable", []string{"order"}, setting(generator+"reads", "last")).also = "generate/position-sensitive"
 

@@ -36,7 +36,7 @@ type Sequential struct{ Low, High, Alpha float64 }
 type steps struct{ pass, fail, bound float64 }
 
 func (s Sequential) steps() steps {
-	if !(0 < s.Low && s.Low < s.High && s.High < 1 && 0 < s.Alpha && s.Alpha < 1) {
+	if !(0 < s.Low && s.Low < s.High && s.High < 1 && 0 < s.Alpha && s.Alpha < 1) || math.IsInf(s.High/s.Low, 1) {
 		return steps{bound: math.Inf(1)}
 	}
 	return steps{math.Log(s.High / s.Low), math.Log((1 - s.High) / (1 - s.Low)), -math.Log(s.Alpha)}

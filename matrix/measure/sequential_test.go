@@ -188,6 +188,9 @@ func TestImpossibleCountsDecideNothing(t *testing.T) {
 			t.Errorf("%v: fixed %v", s, d)
 		}
 	}
+	if r := (Sequential{1e-320, 0.8, 0.05}).LogRatio(20, 0); r != 0 {
+		t.Errorf("a target so low that the ratio overflows: %v", r)
+	}
 	s := Sequential{0.5, 0.8, 0.05}
 	for _, bad := range [][2]int{{3, 4}, {3, -1}, {-1, 0}, {-1, -1}} {
 		n, k := bad[0], bad[1]

@@ -384,6 +384,10 @@ func (w *walker) disagreements() []string {
 	switch w.attributed {
 	case measure.GoldHurts:
 		out = append(out, fmt.Sprintf("attribution: gold alone does worse than production (A passes %s, B %s): compare the gold text with what A's context says; it may be wrong, in conflict, or too long", w.attribution.A, w.attribution.B))
+	case measure.Context:
+		if len(w.defects) > 0 && w.defects[0].Name() == "generate/unstable" && w.allInPrompt() {
+			out = append(out, fmt.Sprintf("attribution: A has the evidence in its prompt and is right now and then, and gold alone is right more often (A passes %s, B %s): chance alone may not be all; what else stands in A's context, or its order, would be seen to matter by more repeats of the D cells", w.attribution.A, w.attribution.B))
+		}
 	case measure.NotContext:
 		later := slices.ContainsFunc(w.defects, throughPromptOf)
 		for i := range w.defects {

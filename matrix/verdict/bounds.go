@@ -299,7 +299,7 @@ func tellsBound(tokens []token, i int, s side) bool {
 
 func currency(t token) bool {
 	r, _ := utf8.DecodeRuneInString(t.text)
-	return t.kind == tokenMark && unicode.Is(unicode.Sc, r)
+	return t.kind == tokenMark && unicode.Is(unicode.Sc, r) || t.kind == tokenWord && t.unit == "" && codes[t.text]
 }
 
 // readCase returns what is asked, what the case says outside of its claims, and the sources of its evidence.

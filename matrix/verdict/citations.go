@@ -16,15 +16,21 @@ import (
 // (source: c08), 【c08】. It is resolved as an id, then as a source, then as a position in the context. What does not resolve was
 // fabricated only if it looks like the name of an item: one word of letters and digits together (c99, hr-2031-s2), a number of up
 // to three digits, or a word built of the same kinds of characters as a packed id or source (hr-nowhere beside hr-leave). Other words in
-// brackets, such as [sic], [Note], [2026] or the text of a link, cite nothing.
+// brackets, such as [sic], [Note], [2026] or the text of a link, cite nothing, nor does a number in code or 0: args[1].
 func FindCitations(answer string, packed []matrix.Packed) (cited, fabricated []string) {
 	if !strings.ContainsAny(answer, "[(【") {
 		return nil, nil
 	}
 	names := newCitable(packed)
 	seen := map[string]bool{}
+	read, code := 0, false // between an odd number of backticks
 	eachBracket(answer, func(b bracket) {
+		code = code != (strings.Count(answer[read:b.start], "`")%2 == 1)
+		read = b.start
 		for _, name := range names.split(b.inner) {
+			if allDigits(name) && (code || name == "0") {
+				continue // args[1], and no position
+			}
 			ids := names.resolve(name)
 			for _, id := range ids {
 				if !seen[id] {

@@ -41,6 +41,7 @@ type claimPatterns struct {
 type AnswerCheck struct {
 	Claims     []ClaimResult // one for each claim of the case, in its order
 	Refused    bool          // it holds a refusal phrase, or is declared a refusal, and meets no claim
+	Declines   bool          // it reads like a refusal and states no fact, but holds no phrase that is declared
 	Empty      bool          // there is no text; that is never a refusal
 	Meets      bool          // what the case expects
 	Citations  []string      // ids of packed items that it cites, in the order of their first mention
@@ -99,6 +100,7 @@ func (k *Checker) CheckSaid(said Said, packed []matrix.Packed) AnswerCheck {
 		missing = missing || result.State == ClaimMissing
 	}
 	c.Refused = !c.Empty && !stated && (said.Refused || k.refuses(text))
+	c.Declines = !c.Empty && !c.Refused && !stated && !violated && len(c.Citations)+len(c.Fabricated) == 0 && declines(text)
 	switch k.expect {
 	case matrix.ExpectAbstain, matrix.ExpectClarify:
 		c.Meets = c.Refused && !violated

@@ -131,8 +131,8 @@ func spacedDate(tokens []token, i int) (dated, bool) {
 	return d, d.date.year > 0 && d.date.day > 0 && d.date.valid()
 }
 
-// codeDate reads 2026-09-01, 2026/09/01, 01.09.2026 and 09/01/2026. Points mean day first; between slashes and hyphens the day may
-// come first or second.
+// codeDate reads 2026-09-01, 2026/09/01, 2026.09.01, 01.09.2026 and 09/01/2026. Points mean day first where the year is last; between slashes
+// and hyphens the day may come first or second.
 func codeDate(s string, at int) (dated, bool) {
 	for _, mark := range []string{"-", "/", "."} {
 		parts := strings.Split(s, mark)
@@ -142,7 +142,7 @@ func codeDate(s string, at int) (dated, bool) {
 		a, b, c := atoi(parts[0]), atoi(parts[1]), atoi(parts[2])
 		d := dated{from: at, to: at + 1, dayAt: at, monthAt: at}
 		switch {
-		case len(parts[0]) == 4 && mark != "." && len(parts[1]) <= 2 && len(parts[2]) <= 2:
+		case len(parts[0]) == 4 && len(parts[1]) <= 2 && len(parts[2]) <= 2 && (mark != "." || len(parts[1]) == 2 && len(parts[2]) == 2):
 			d.date = date{year: a, month: b, day: c}
 		case len(parts[2]) != 4 || len(parts[0]) > 2 || len(parts[1]) > 2:
 			return dated{}, false
@@ -238,7 +238,7 @@ func mayBeVerb(t token) bool {
 func skipOrdinal(tokens []token, i int) (next int, ordinal bool) {
 	if i < len(tokens) && tokens[i].kind == tokenWord && !tokens[i].space {
 		switch tokens[i].text {
-		case "st", "nd", "rd", "th", "er":
+		case "st", "nd", "rd", "th", "er", "o":
 			return i + 1, true
 		}
 	}

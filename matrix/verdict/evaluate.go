@@ -42,7 +42,7 @@ func EvaluateDigested(digest string, e *matrix.Experiment, c *matrix.Case, p *ma
 	ev.Findings = append(ev.Findings, x.rewriteFindings()...)
 	ev.Summary, ev.Story = w.summary(), w.story()
 	ev.Judged = x.judged()
-	ev.Findings = append(ev.Findings, slices.Concat(x.answerFindings(), x.generatorFindings(), x.embedderFindings())...)
+	ev.Findings = append(ev.Findings, slices.Concat(x.answerFindings(), x.undeclaredRefusals(), x.generatorFindings(), x.embedderFindings())...)
 	ev.Findings = append(ev.Findings, x.judgeFindings(ev.Judged)...)
 	return ev
 }

@@ -477,7 +477,7 @@ func (x *extractor) readAnswer(out *TrialFeatures, t *matrix.Trial, prompt *fold
 	said := x.answers.read(t)
 	check := x.checker.CheckSaid(said, t.Packed)
 	out.Malformed, out.Answer = said.Malformed, unnumbered
-	out.Claims, out.Refused, out.Empty, out.Meets = check.Claims, check.Refused, check.Empty, check.Meets
+	out.Claims, out.Refused, out.Declines, out.Empty, out.Meets = check.Claims, check.Refused, check.Declines, check.Empty, check.Meets
 	out.Citations, out.Fabricated = check.Citations, check.Fabricated
 	if t.Unseen(matrix.PackedUnobserved) {
 		out.Fabricated = nil // what could be cited is not known

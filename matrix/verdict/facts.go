@@ -125,11 +125,15 @@ func (c *cellFacts) most(has func(*TrialFeatures) bool) bool {
 	if c == nil || len(c.features) == 0 {
 		return false
 	}
+	return 5*c.count(has) >= 4*len(c.features)
+}
+
+func (c *cellFacts) count(has func(*TrialFeatures) bool) int {
 	n := 0
 	for _, f := range c.features {
 		n += one(has(f))
 	}
-	return 5*n >= 4*len(c.features)
+	return n
 }
 
 func (c *cellFacts) some(has func(*TrialFeatures) bool) bool {
@@ -137,6 +141,8 @@ func (c *cellFacts) some(has func(*TrialFeatures) bool) bool {
 }
 
 func refused(f *TrialFeatures) bool { return f.Refused }
+
+func declined(f *TrialFeatures) bool { return f.Declines }
 
 // failing keeps the features of the scored trials that do not meet the case.
 func (c *cellFacts) failing() []*TrialFeatures {

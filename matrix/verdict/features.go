@@ -101,8 +101,9 @@ type TrialFeatures struct {
 	// space, marks at the ends, and how numbers are written. 0: it has no words.
 	Answer     int      `json:"answer,omitempty"`
 	Refused    bool     `json:"refused"`
-	Empty      bool     `json:"empty,omitempty"` // no answer text at all
-	Meets      bool     `json:"meets"`           // what the case expects
+	Declines   bool     `json:"declines,omitempty"` // reads like a refusal, in words that are not declared
+	Empty      bool     `json:"empty,omitempty"`    // no answer text at all
+	Meets      bool     `json:"meets"`              // what the case expects
 	Citations  []string `json:"citations,omitempty"`
 	Fabricated []string `json:"fabricated,omitempty"` // cited, and not in the context
 	Copied     bool     `json:"copied,omitempty"`     // the answer, citations aside, stands verbatim in the prompt

@@ -29,7 +29,8 @@ func former(in *prose, from int) bool {
 		switch {
 		case word == "used":
 			return isWord(tokens, i+1, "to")
-		case formerWords[word]:
+		case formerWords[word], word == "once" && i > 0 && beForms[tokens[i-1].text], word == "früher" && !isWord(tokens, i+1, "als"),
+			word == "past" && i > 1 && tokens[i-1].text == "the" && tokens[i-2].text == "in":
 			return true
 		case word == "was" || word == "were" || word == "be":
 		case finite[word] || bareVerbs[word] || openers[word] || negators[word]:

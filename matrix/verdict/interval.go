@@ -16,7 +16,8 @@ type interval struct {
 // countAt reads the quantity whose first token is at i, or the interval, with its "between" or "from".
 func (p *prose) countAt(i int) (*quantity, *interval) {
 	tokens, start := p.tokens, i
-	between := isWord(tokens, i, "between")
+	and := betweens[tokens[i].text]
+	between := and != ""
 	if between || isWord(tokens, i, "from") && !changed(tokens, i, changes) {
 		start++
 	}
@@ -32,9 +33,13 @@ func (p *prose) countAt(i int) (*quantity, *interval) {
 		return low, nil
 	}
 	var r *interval
-	if at := low.to; between && isWord(tokens, at, "and") || !between && (isWord(tokens, at, "to") || isWord(tokens, at, "through") || isMark(tokens, at, "-")) {
-		named := low.to > low.numTo // "10 euros - 12 euros" may be two prices, and "10 euros to 12 guests" has one
-		if high := at + 1; high < len(tokens) && !tokens[at].block && !tokens[high].block && !(named && tokens[at].kind == tokenMark && tokens[at].space) {
+	if at := low.to; between && at < len(tokens) && strings.Contains(and, " "+tokens[at].text+" ") || !between && (isWord(tokens, at, "to") || isWord(tokens, at, "through") || isMark(tokens, at, "-") || foreignTo(tokens, at)) {
+		named := low.to > low.numTo // "10 euros - 12 euros" may be two prices where "2 °C - 4 °C" is a range, and "10 euros to 12 guests" has one
+		high := at + 1
+		if high < len(tokens) && nearly[tokens[high].text] && tokens[at].kind == tokenWord {
+			high++ // 15 to about 30 days
+		}
+		if high < len(tokens) && !tokens[at].block && !tokens[high].block && !(named && tokens[at].kind == tokenMark && tokens[at].space && dimensions[low.unit].kind == "") {
 			if q := p.quantityAt(high); q != nil && (q.unit != "" || !named) {
 				r = newInterval(i, low, q)
 			}
@@ -45,6 +50,18 @@ func (p *prose) countAt(i int) (*quantity, *interval) {
 	}
 	return low, r
 }
+
+// betweens are words for "between", with those for "and" that go with them.
+var betweens = map[string]string{"between": " and ", "zwischen": " und ", "entre": " et y e ", "tra": " e ", "fra": " e ", "tussen": " en ", "mellan": " och ", "między": " a "}
+
+var tos = set("bis", "à", "a", "hasta", "até", "tot", "till", "до")
+
+// foreignTo reports whether the word at i is "to" between two numbers in another language: "50 bis 60 €".
+func foreignTo(tokens []token, i int) bool {
+	return i+1 < len(tokens) && tokens[i].kind == tokenWord && tos[tokens[i].text] && (tokens[i+1].kind == tokenNumber || currency(tokens[i+1]))
+}
+
+var nearly = set("about", "around", "approximately", "roughly", "nearly", "almost")
 
 func newInterval(from int, low, high *quantity) *interval {
 	if high == nil {
@@ -71,7 +88,7 @@ func newInterval(from int, low, high *quantity) *interval {
 func (p *prose) codeInterval(i int) *interval {
 	from, unit := i, ""
 	if i < len(p.tokens) && currency(p.tokens[i]) {
-		unit, i = signs[p.tokens[i].text], i+1
+		unit, i = p.currencyAt(i)
 	}
 	if i >= len(p.tokens) || p.tokens[i].kind != tokenCode || len(p.tokens[i].text) > longestNumber {
 		return nil

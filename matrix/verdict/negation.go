@@ -68,13 +68,17 @@ func governed(tokens []token, at int) bool {
 		apart = apart || at-i > reach
 		switch {
 		case tokens[i].kind != tokenWord:
-		case word == "that" && at-i <= reach && untruth(tokens, i), (word == "whether" || word == "if" || word == "that") && i > 0 && unclear[tokens[i-1].text]:
+		case word == "that" && at-i <= reach && untruth(tokens, i), (word == "whether" || word == "if" || word == "that") && i > 0 && (unclear[tokens[i-1].text] || disputed(tokens, i-1)):
 			return true
+		case word == "if" && isWord(tokens, i+2, "were"):
+			return true // if it were
+		case doubts[word] && i > 1 && isWord(tokens, i-1, "to") && untrue[tokens[i-2].text]:
+			count++ // wrong to say
 		case doubts[word] && !joined && doubted(tokens, i):
 			return true
 		case apart:
 			joined = joined || joiners[word]
-		case !bareVerb && (word == "than" && i > 0 && tokens[i-1].text == "rather" || word == "of" && i > 0 && tokens[i-1].text == "instead"):
+		case !bareVerb && (word == "than" && i > 0 && tokens[i-1].text == "rather" || word == "of" && i > 0 && tokens[i-1].text == "instead" || insteadElsewhere(tokens, i) && (at-i == 1 || at-i == 2 && articles[tokens[i+1].text])):
 			return true
 		case word == "neither" && nor: // counted with its nor
 		case word == "yet" && isWord(tokens, i+1, "to") && i > 0 && auxiliaries[tokens[i-1].text], failing[word] && isWord(tokens, i+1, "to"):
@@ -90,10 +94,13 @@ func governed(tokens []token, at int) bool {
 		case negators[word], limits[word], openers[word]:
 			apart, joined = true, joiners[word]
 		case finiteElsewhere[word] && !(i > 0 && preverbal[tokens[i-1].text]):
+			if i > 0 && nobodyElsewhere[tokens[i-1].text] || i > 1 && nobodyElsewhere[tokens[i-2].text] {
+				count++ // niemand zahlt, personne ne paie
+			}
 			apart = true
 		case finite[word] && count == 0:
-			if nobody(tokens, i-1) || i == at-1 && beForms[word] && nothing(tokens, i) {
-				count++ // "nobody gets", "no visa is required"
+			if nobody(tokens, i-1) || i == at-1 && beForms[word] && nothing(tokens, i) || denies(tokens, i-1) {
+				count++ // "nobody gets", "no visa is required", "never applies"
 			}
 			apart = true
 		case bareVerbs[word]:
@@ -143,8 +150,8 @@ func governs(tokens []token, i, at int, bareVerb bool) bool {
 		if isWord(tokens, i+1, "one") {
 			return !bareVerb || !relative(tokens, i-1)
 		}
-		if absolutes[tokens[i+1].text] {
-			return true
+		if absolutes[tokens[i+1].text] || isWord(tokens, i+1, "longer") && !isWord(tokens, i+2, "than") && !bareVerb {
+			return true // no longer applies from
 		}
 		return at-i <= 3 && !(i+1 < at && subjects[tokens[i+1].text]) // "no it is 30 days" denies something else
 	case "not", "without":
@@ -163,6 +170,11 @@ func governs(tokens []token, i, at int, bareVerb bool) bool {
 	return true
 }
 
+// disputed reports whether the word at i disputes what "that" or "whether" behind it introduces; "no doubt that" does not.
+func disputed(tokens []token, i int) bool {
+	return disputes[tokens[i].text] && !(i > 0 && negators[tokens[i-1].text]) && !(i > 1 && negators[tokens[i-2].text])
+}
+
 // relative reports whether the token at i opens a clause about the noun before it.
 func relative(tokens []token, i int) bool {
 	return i >= 0 && (tokens[i].text == "who" || tokens[i].text == "that" || tokens[i].text == "which")
@@ -172,6 +184,9 @@ func relative(tokens []token, i int) bool {
 func untruth(tokens []token, i int) bool {
 	if i > 0 && untrue[tokens[i-1].text] {
 		return i < 2 || tokens[i-2].text != "not"
+	}
+	if i > 1 && fables[tokens[i-1].text] { // a myth that
+		return i < 3 || !negators[tokens[i-3].text] && !negators[tokens[i-2].text]
 	}
 	if i == 0 || !affirmed[tokens[i-1].text] {
 		return false
@@ -187,6 +202,12 @@ func denied(tokens []token, to int) bool {
 	if isWord(tokens, to, "no") && isWord(tokens, to+1, "longer") || isWord(tokens, to, "never") && to+1 < len(tokens) && denials[strings.TrimSuffix(tokens[to+1].text, "s")] {
 		return true
 	}
+	if isWord(tokens, to, "by") && nobody(tokens, to+1+one(isWord(tokens, to+1, "no"))) {
+		return true
+	}
+	if to < len(tokens) && restrictions[tokens[to].text] { // "the 30-day limit no longer applies", "the 60 crowns fee was abolished"
+		return gone(tokens, to+1) || denied(tokens, to+1)
+	}
 	if to+2 >= len(tokens) || tokens[to].kind != tokenWord || !auxiliaries[tokens[to].text] {
 		return false
 	}
@@ -197,9 +218,27 @@ func denied(tokens []token, to int) bool {
 	return false
 }
 
+// gone recognises "was abolished" and "has been lifted".
+func gone(tokens []token, i int) bool {
+	if i >= len(tokens) || tokens[i].block || !auxiliaries[tokens[i].text] {
+		return false
+	}
+	for i++; i < len(tokens) && (tokens[i].text == "been" || tokens[i].text == "since" || tokens[i].text == "now"); i++ {
+	}
+	return i < len(tokens) && abolished[tokens[i].text] && !isWord(tokens, i+1, "for") // for members
+}
+
 // nobody reports whether the token at i ends a subject that nobody is.
 func nobody(tokens []token, i int) bool {
 	return i >= 0 && (isWord(tokens, i, "nobody") || i > 0 && (isWord(tokens, i, "one") || persons[tokens[i].text]) && isWord(tokens, i-1, "no"))
+}
+
+// denies reports whether the word at i denies the verb behind it: "never costs", "no longer applies".
+func denies(tokens []token, i int) bool {
+	if isWord(tokens, max(i, 0), "longer") && i > 0 && isWord(tokens, i-1, "no") {
+		return !relative(tokens, i-2)
+	}
+	return i >= 0 && adverbs[tokens[i].text] && !relative(tokens, i-1)
 }
 
 // nothing reports whether the subject before the verb at i is none: "no visa is". "No it is" denies something else.
@@ -272,6 +311,9 @@ func calledWrong(tokens []token, from, to int) bool {
 	}
 	if isWord(tokens, i, "which") || isWord(tokens, i, "that") {
 		i++
+	}
+	if i+1 < len(tokens) && auxiliaries[tokens[i].text] && tokens[i+1].text == "be" {
+		i++ // would be wrong
 	}
 	be := i < len(tokens) && beForms[tokens[i].text]
 	if be {

@@ -22,10 +22,25 @@ var romance = set("es", "se", "son", "hay", "está", "están", "puede", "pueden"
 	"è", "sono", "si", "può", "possono", "ha", "hanno", "costa", "viene", "vengono", "sarà", "c", "ci", "son", "est", "admite", "permite", "requiere", "cobra")
 
 // finiteElsewhere are verbs behind which a negation of the verb before does not reach.
-var finiteElsewhere = set("ist", "sind", "hat", "haben", "erhält", "erhalten", "bekommen", "zahlen", "zahlt", "kostet", "beträgt", "gilt", "gelten", "dauert",
+var finiteElsewhere = set("ist", "sind", "hat", "haben", "erhält", "erhalten", "bekommen", "zahlen", "zahlt", "bezahlt", "paie", "płaci", "kostet", "beträgt", "gilt", "gelten", "dauert",
 	"est", "sont", "ont", "reçoivent", "obtiennent", "paient", "doivent", "peuvent", "coûte", "dure", "avez", "payez", "devez", "pouvez", "recevez", "obtenez", "tiene", "tienen", "reciben", "recibe", "pagan", "paga", "cuesta", "dura",
 	"è", "sono", "hanno", "ricevono", "pagano", "costa", "são", "têm", "tem", "recebem", "pagam", "custa", "zijn", "heeft", "hebben", "krijgen", "betalen", "kost",
 	"jest", "są", "mają", "płacą", "är", "får", "betalar", "получают", "платят", "имеют", "составляет")
+
+var nobodyElsewhere = set("niemand", "keiner", "personne", "nadie", "nessuno", "ninguém", "nikt", "никто")
+
+// insteadElsewhere recognises the end of "statt", "au lieu de", "en lugar de", "invece di" at i.
+func insteadElsewhere(tokens []token, i int) bool {
+	switch word := tokens[i].text; word {
+	case "statt", "anstatt", "вместо", "zamiast":
+		return true
+	case "de", "di", "van", "von", "do", "för":
+		return i > 0 && insteads[tokens[i-1].text]
+	}
+	return false
+}
+
+var insteads = set("lieu", "lugar", "vez", "invece", "plaats", "anstelle", "stället")
 
 // preverbal negators have their verb behind them.
 var preverbal = set("no", "non", "não", "не", "nie", "nem")

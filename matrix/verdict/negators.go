@@ -3,9 +3,19 @@ package verdict
 var (
 	negators = set("not", "never", "no", "without", "cannot", "neither", "nor", "nobody", "none", "nowhere", "hardly", "scarcely", "rarely", "seldom")
 
+	// adverbs deny the verb that they stand right before.
+	adverbs = set("never", "hardly", "scarcely", "rarely", "seldom")
+
 	// untrue before "that" negates the whole clause behind it; so does a negation of affirmed.
 	untrue   = set("false", "untrue", "incorrect", "wrong", "mistaken", "inaccurate", "invalid")
-	outdated = set("outdated", "obsolete", "superseded", "expired")
+	outdated = set("outdated", "obsolete", "superseded", "expired", "old", "rejected")
+	// fables before "that" do so too; disputes leave it open.
+	fables   = set("myth", "misconception", "fallacy", "rumour", "rumor", "lie") //nolint:misspell // both spellings are answered with
+	disputes = set("doubt", "doubts", "doubted", "deny", "denies", "denied", "dispute", "disputes", "disputed")
+	// restrictions stand behind the value that they are of; what was abolished holds no more.
+	restrictions = set("rule", "limit", "period", "deadline", "policy", "window", "requirement", "cap", "restriction", "maximum", "minimum", "fee", "surcharge")
+	abolished    = set("abolished", "lifted", "scrapped", "dropped", "removed", "discontinued", "repealed", "eliminated", "withdrawn", "cancelled", "canceled")
+
 	affirmed = set("true", "correct", "right", "accurate", "case")
 
 	// doubts under a negation leave open what is behind them: "does not say that", "no evidence that", "cannot confirm".
@@ -74,7 +84,7 @@ var (
 
 	// light words may stand between a bare "not" or "without" and what it governs: "not from the 1st".
 	light = set("the", "a", "an", "from", "on", "in", "at", "for", "of", "to", "by", "as", "about", "around", "approximately",
-		"exactly", "be", "within", "during", "with", "into", "any", "all", "every", "or", "always", "necessarily", "even", "yet")
+		"exactly", "be", "within", "during", "with", "into", "any", "all", "every", "or", "always", "necessarily", "even", "yet", "quite", "nearly")
 
 	// persona before a verb begins a clause; owning before "no" makes it one about what is owned.
 	persona = set("it", "he", "she", "they", "we", "you", "i")

@@ -23,7 +23,7 @@ func (l *lexer) number(first int) {
 	}
 	l.emit(t, end)
 	// 30-day: the hyphen is how English writes the space
-	if t.kind == tokenNumber && strings.HasPrefix(l.text[l.pos:], "-") && l.wordAt(l.pos+1) {
+	if (t.kind == tokenNumber || len(body) == 2 && body[0] == '0') && strings.HasPrefix(l.text[l.pos:], "-") && l.wordAt(l.pos+1) { // and 01-Sep-2026
 		l.pos++
 		l.space = true
 	}
@@ -73,7 +73,7 @@ func (l *lexer) behindLetter() bool {
 	if last.kind == tokenMark && (last.text == "-" || last.text == "/") && !last.space && len(l.tokens) > 1 {
 		return last.finish == l.pos && l.tokens[len(l.tokens)-2].kind == tokenWord
 	}
-	return last.kind == tokenWord && last.finish == l.pos && last.unit == "" && !unjoined([]rune(last.text)[0]) // 1h30 is no name
+	return last.kind == tokenWord && last.finish == l.pos && last.unit == "" && !unjoined([]rune(last.text)[0]) && !currencyCode(l.text[last.start:last.finish]) // 1h30 is no name
 }
 
 // readings are the numbers that digits with separators may stand for: the one that they stand for by common use, and others

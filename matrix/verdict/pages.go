@@ -149,7 +149,8 @@ var pages = sync.OnceValue(func() map[string]Page {
 		"generate/incomplete":           near(of(broken("order", generator+"spots_all=false"), "two-facts"), "index/partial", "generate/unsupported-claim"),
 		"generate/distracted":           near(broken("keyword", generator+"obeys=true"), "generate/position-sensitive", "generate/prefers-superseded"),
 		"generate/unsupported-claim":    near(broken("keyword", generator+"fixed=Ninety-nine shillings a fortnight.", "runs.perturbations=none"), "generate/ignored-evidence", "generate/contradicts"),
-		"abstain/answered-unanswerable": near(reported("FX-07"), "generate/unsupported-claim", "fixture/checker-broken"),
+		"abstain/undeclared-refusal":    near(Example{File: "experiments/cases/AB-04.yaml", Case: "ab-04", Set: []string{"pipeline.refusal=null"}}, "abstain/answered-unanswerable", "fixture/checker-broken"),
+		"abstain/answered-unanswerable": near(reported("FX-07"), "abstain/undeclared-refusal", "generate/unsupported-claim", "fixture/checker-broken"),
 		"abstain/refused-answerable":    near(reported("AB-03"), "retrieve/below-threshold", "generate/incomplete"),
 
 		"seam/isolated-parts-pass": near(Example{None: "It takes a service whose way from prompt to answer is not the one of its other requests: everything that an experiment file can break has a label of its own."},

@@ -77,6 +77,12 @@ func hyphenated(tokens []token, from, to int) bool {
 	return joins(from-1) && tokens[from-2].kind != tokenMark || joins(to) && tokens[to+1].kind != tokenMark
 }
 
+// wordHyphen reports whether the token at i is a hyphen that joins two words without digits.
+func wordHyphen(tokens []token, i int) bool {
+	return i > 0 && i+1 < len(tokens) && isMark(tokens, i, "-") && !tokens[i].space && !tokens[i+1].space &&
+		tokens[i-1].kind == tokenWord && tokens[i+1].kind == tokenWord && !tokens[i+1].block
+}
+
 // classEscape is \b, \s and the like, whose letter would be read as part of the word behind it.
 var classEscape = regexp.MustCompile(`\\[a-zA-Z]`)
 
@@ -163,7 +169,16 @@ func (p *pattern) matchAt(in *prose, i int, byValue bool) (end int, miss string,
 				return 0, "", false
 			}
 		}
-		equal, m := sameToken(p.tokens, n, in, at)
+		if n > 0 && p.tokens[n].kind == tokenWord && at > i && wordHyphen(in.tokens, at) {
+			at++ // economy-class for economy class
+		}
+		equal, m := false, ""
+		if wordHyphen(p.tokens, n) && in.tokens[at].kind == tokenWord && !in.tokens[at].block { // and the other way round
+			n++
+			equal = p.tokens[n].text == in.tokens[at].text
+		} else {
+			equal, m = sameToken(p.tokens, n, in, at)
+		}
 		if !equal && m == "" {
 			return 0, "", false
 		}
@@ -224,6 +239,9 @@ func (p *pattern) valueAt(n int, in *prose, at int) compared {
 	if !ok {
 		return compared{}
 	}
+	if r := in.intervals[at]; r != nil && r.low.from == at && r.high.from > at && want.unit == "" && got.unit == "" && want.to < len(p.tokens) {
+		end = r.to // what the lower end of "between 45 and 60 crowns" counts stands behind the upper one
+	}
 	return compared{wanted: true, there: true, kin: kin, miss: miss, next: want.to, end: end}
 }
 
@@ -232,6 +250,9 @@ func (p *pattern) valueAt(n int, in *prose, at int) compared {
 func (p *pattern) whole(in *prose, from, to int) bool {
 	if in.tokens[from].joined || to < len(in.tokens) && in.tokens[to].joined || foreign(in.tokens, from) {
 		return false // not "5 days" in "twenty-five days", nor "$60" in "A$60"
+	}
+	if from > 0 && in.quantities[from] != nil && (multipliers[in.tokens[from-1].text] || from > 1 && isWord(in.tokens, from-1, "of") && isWord(in.tokens, from-2, "half")) {
+		return false // nor "30 days" in "twice 30 days"
 	}
 	if in.tokens[to-1].glued || p.name && hyphenated(in.tokens, from, to) {
 		return false
@@ -243,6 +264,8 @@ func (p *pattern) whole(in *prose, from, to int) bool {
 	}
 	return true
 }
+
+var multipliers = set("twice", "double", "triple")
 
 func dateMiss(got, want dated) string {
 	if want.other == nil && got.other == nil && got.date.entails(want.date) {

@@ -53,7 +53,7 @@ func TestQuantitiesOfManyKinds(t *testing.T) {
 			{"1", "1 of 3", isMet},
 			{"2 of 3", "two of three", isMet},
 			{"3 times", "three times a week", isRate},
-			{"4 people", "four to six people", isNumber},
+			{"4 people", "four to six people", isRange},
 			{"4 people", "three or four people", isUndecided},
 			{"4 people", "a group of four people", isMet},
 			{"10 users", "up to ten users", isBounded},

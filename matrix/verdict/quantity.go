@@ -94,6 +94,9 @@ var counting = func() map[string]bool {
 	for word := range spelled {
 		m[word] = true
 	}
+	for word := range betweens {
+		m[word] = true
+	}
 	maps.Copy(m, codes)
 	return m
 }()

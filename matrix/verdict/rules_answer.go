@@ -294,6 +294,18 @@ func firstClaim(c *cellFacts, state ClaimState) string {
 func abstainRules() []Rule {
 	return []Rule{
 		{
+			Stage: StageAbstain, Label: "undeclared-refusal", grade: Inferred, Needs: "A's answers",
+			Says:     "The system refuses, as the case wants it to, in words that the experiment does not declare as a refusal.",
+			Decides:  "A's answers against phrases by which systems refuse in several languages: they hold one, no figure, and no citation",
+			TryFirst: "read the answers; where they refuse, add their words to pipeline.refusal",
+			Wasted:   "prompt and model work: the system does what is expected",
+			once: func(x *facts) finding {
+				a := x.cells[matrix.CellA]
+				return when(x.c.Expect != matrix.ExpectAnswer && a.fails() && a.most(declined),
+					fmt.Sprintf("A's answers read like a refusal in %d of %s, in words that pipeline.refusal does not declare", a.count(declined), counted(a.result.Scored, "trial", "trials")))
+			},
+		},
+		{
 			Stage: StageAbstain, Label: "answered-unanswerable", grade: Shown, Needs: "A's answer",
 			Says:     "The case says that nothing answers the question, and the system answers all the same.",
 			Decides:  "the declared refusal phrases against A's answer",

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -48,11 +49,18 @@ func tokenText(s string) string {
 	if strings.ContainsFunc(s, composedDigit) {
 		s = spreadDigits(s)
 	}
-	return strings.ReplaceAll(normalise(s, false), "\u2044", "/")
+	s = strings.ReplaceAll(normalise(s, false), "\u2044", "/")
+	if strings.ContainsRune(s, '~') {
+		s = spans.ReplaceAllString(s, "$1-$2")
+	}
+	return s
 }
 
+// spans are ranges as they are written in Chinese, Japanese and Korean: 15~30日.
+var spans = regexp.MustCompile(`([0-9])~([0-9])`)
+
 func composedDigit(r rune) bool {
-	return superscript(r) || vulgarFraction(r) || r == '\u2014' || r == '\u2015' || r >= '\u0660' && (otherMarks[r] != 0 || unicode.Is(unicode.Nd, r))
+	return superscript(r) || vulgarFraction(r) || r == '\u2014' || r == '\u2015' || r == '\u301c' || r >= '\u0660' && (otherMarks[r] != 0 || unicode.Is(unicode.Nd, r))
 }
 
 // otherMarks are the Arabic signs for per cent, a decimal point and thousands.
@@ -95,6 +103,8 @@ func spreadDigits(s string) string {
 			b.WriteString(s[i : i+size])
 		case r == '\u2014' || r == '\u2015':
 			b.WriteString(" - ")
+		case r == '\u301c':
+			b.WriteByte('~')
 		case otherMarks[r] != 0:
 			b.WriteByte(otherMarks[r])
 		case r >= '\u0660' && unicode.Is(unicode.Nd, r):
@@ -175,6 +185,8 @@ func (l *lexer) word() {
 	for end < len(l.text) {
 		r, size := utf8.DecodeRuneInString(l.text[end:])
 		switch {
+		case isDigit(r) && currencyCode(l.text[l.pos:end]):
+			size = 0 // EUR60
 		case wordRune(r) && !unjoined(r):
 			digits = digits || isDigit(r)
 		case r == '_' && l.wordAt(end+1), digits && strings.ContainsRune(".-/:", r) && l.digitAt(end+1):

@@ -18,6 +18,7 @@ month months
 year years yr yrs
 am
 pm
+μm micron microns micrometre micrometres micrometer micrometers
 mm millimetre millimetres millimeter millimeters
 cm centimetre centimetres centimeter centimeters
 m metre metres meter meters
@@ -25,6 +26,7 @@ km kilometre kilometres kilometer kilometers
 mile miles
 ft foot feet
 inch inches
+μg mcg microgram micrograms
 mg milligram milligrams
 g gram grams gramme grammes
 kg kilogram kilograms kilogramme kilogrammes kilo kilos
@@ -76,7 +78,8 @@ gbp pound pounds quid
 chf
 czk kč
 pln zł zloty zlotys złotych
-jpy yen
+jpy yen 円
+cny yuan 元
 inr rupee rupees rs
 cent cents pence
 `)
@@ -123,6 +126,7 @@ func timeLetter(word string, hours bool) int {
 var twoWordUnits = map[string]string{
 	"square metres": "m2", "square metre": "m2", "square meters": "m2", "square meter": "m2", "sq m": "m2", "square kilometres": "km2",
 	"square kilometers": "km2", "square feet": "ft2", "square foot": "ft2", "sq ft": "ft2", "cubic metres": "m3", "cubic meters": "m3", "cubic metre": "m3", "cubic meter": "m3",
+	"newton metre": "nm", "newton metres": "nm", "newton meter": "nm", "newton meters": "nm",
 	"per cent": "%", "us dollar": "usd", "us dollars": "usd", "swiss franc": "chf", "swiss francs": "chf", "pounds sterling": "gbp", "pound sterling": "gbp",
 	"° c": "°c", "° f": "°f", "degrees celsius": "°c", "degree celsius": "°c", "degrees centigrade": "°c", "degrees c": "°c", "degrees fahrenheit": "°f", "degree fahrenheit": "°f", "degrees f": "°f",
 }
@@ -150,9 +154,9 @@ type dimension struct {
 var dimensions = map[string]dimension{
 	"ms": {"time", 1, 1000, 0}, "s": {"time", 1, 1, 0}, "min": {"time", 60, 1, 0}, "h": {"time", 3600, 1, 0}, "d": {"time", 86400, 1, 0},
 	"week": {"time", 604800, 1, 0}, "month": {"months", 1, 1, 0}, "year": {"months", 12, 1, 0},
-	"mm": {"length", 1, 1000, 0}, "cm": {"length", 1, 100, 0}, "m": {"length", 1, 1, 0}, "km": {"length", 1000, 1, 0},
+	"μm": {"length", 1, 1e6, 0}, "mm": {"length", 1, 1000, 0}, "cm": {"length", 1, 100, 0}, "m": {"length", 1, 1, 0}, "km": {"length", 1000, 1, 0},
 	"mile": {"length", 1609344, 1000, 0}, "ft": {"length", 3048, 10000, 0}, "inch": {"length", 254, 10000, 0},
-	"mg": {"mass", 1, 1000, 0}, "g": {"mass", 1, 1, 0}, "kg": {"mass", 1000, 1, 0}, "t": {"mass", 1000000, 1, 0}, "lb": {"mass", 45359237, 100000, 0},
+	"μg": {"mass", 1, 1e6, 0}, "mg": {"mass", 1, 1000, 0}, "g": {"mass", 1, 1, 0}, "kg": {"mass", 1000, 1, 0}, "t": {"mass", 1000000, 1, 0}, "lb": {"mass", 45359237, 100000, 0},
 	"oz": {"mass", 28349523125, 1e9, 0},
 	"ml": {"volume", 1, 1000, 0}, "cl": {"volume", 1, 100, 0}, "l": {"volume", 1, 1, 0},
 	"bit": {"data", 1, 8, 0}, "kbit": {"data", 1e3, 8, 0}, "mbit": {"data", 1e6, 8, 0}, "gbit": {"data", 1e9, 8, 0}, "tbit": {"data", 1e12, 8, 0},
@@ -175,6 +179,11 @@ var (
 	signs = map[string]string{"€": "eur", "$": "usd", "£": "gbp", "¥": "jpy", "₹": "inr", "₺": "try", "₩": "krw", "₽": "rub", "₴": "uah", "₪": "ils"}
 	codes = set("eur", "usd", "gbp", "chf", "czk", "pln", "inr", "jpy", "cny", "cad", "aud", "nzd", "sek", "nok", "dkk", "huf", "euro", "rs")
 )
+
+// currencyCode reports whether a word is a code of currency in capitals, which may stand right before its number.
+func currencyCode(word string) bool {
+	return len(word) == 3 && word == strings.ToUpper(word) && codes[strings.ToLower(word)]
+}
 
 // currencies are the units that a sign or a code stands for.
 var currencies = func() map[string]bool {
@@ -216,9 +225,10 @@ func (p *prose) currencyAt(i int) (unit string, next int) {
 	return "", i
 }
 
-// foreign reports whether the sign of currency at i belongs to a word before it that makes it another.
+// foreign reports whether the sign of currency at i belongs to a word before it that makes it another, or to a minus: A$60, -$60.
 func foreign(tokens []token, i int) bool {
-	return i > 0 && currency(tokens[i]) && !tokens[i].space && tokens[i-1].kind == tokenWord && tokens[i-1].text != "us"
+	return i > 0 && currency(tokens[i]) && !tokens[i].space &&
+		(tokens[i-1].kind == tokenWord && tokens[i-1].text != "us" || isMark(tokens, i-1, "-") && (i == 1 || tokens[i-1].space))
 }
 
 // unitAt reads a unit at i: a word, a sign, "per cent", "US dollars", "°C", "degrees Celsius".
@@ -239,6 +249,8 @@ func (p *prose) unitAt(i int) (unit string, next int) {
 	switch {
 	case twoWordUnits[two] != "":
 		unit, next = twoWordUnits[two], i+2
+	case t.text == "n" && (second == "·" || second == "⋅") && isWord(tokens, i+2, "m"): // N·m
+		unit, next = "nm", i+3
 	case t.kind == tokenMark && signs[t.text] != "":
 		unit, next = signs[t.text], i+1
 	case t.kind == tokenWord && units[t.text] != "":
@@ -269,7 +281,7 @@ func compound(tokens []token, unit string, next int) (whole string, end int) {
 		return unit + "/100km", by + 2
 	}
 	divided := isMark(tokens, next, "/") && !tokens[next].space && by < len(tokens) && !tokens[by].space
-	if by >= len(tokens) || tokens[by].kind != tokenWord || !divided && !(kind == "length" && isWord(tokens, next, "per")) {
+	if by >= len(tokens) || tokens[by].kind != tokenWord || !divided && !(kind == "length" && (isWord(tokens, next, "per") || isWord(tokens, next, "an"))) {
 		return unit, next
 	}
 	per := tokens[by].text

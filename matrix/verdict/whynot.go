@@ -143,7 +143,7 @@ var losses = map[Stage]boundary{
 func (w *walker) unsuited(r *Rule) string {
 	answers := w.c.Expect == matrix.ExpectAnswer
 	switch {
-	case r.ID() == "abstain/answered-unanswerable" && answers:
+	case (r.ID() == "abstain/answered-unanswerable" || r.ID() == "abstain/undeclared-refusal") && answers:
 		return "the case expects an answer"
 	case (r.Stage == StageGenerate && r.Label != "empty-answer" || r.ID() == "abstain/refused-answerable") && !answers:
 		return "the case expects to " + string(w.c.Expect)
@@ -224,6 +224,13 @@ func (w *walker) ruledOutOnce(r *Rule) []string {
 		return []string{"does not apply while something is not known: " + w.missing[0]}
 	case f.answer == matrix.Unknown:
 		return []string{"it is not known: " + f.missing}
+	case r.ID() == "access/leak":
+		if state, why := w.testAccess(); state == Unobserved {
+			return []string{"it is not known: " + why}
+		}
+		return []string{"every item that was returned is the asker's: " + returnedItems(len(w.search.PassedOn()))}
+	case r.ID() == "seam/cached-answer" && f.answer == matrix.No:
+		return []string{"the generator was asked: no answer of A, or not each of them, was served by a cache"}
 	case f.answer == matrix.Yes && len(w.defects) > 0:
 		return []string{fmt.Sprintf("it holds as well, and %s explains the failure first: %s", w.defects[0].Name(), w.defects[0].Evidence[0])}
 	case r.Stage == StageGenerate && b.passes() && w.goldTested():

@@ -37,6 +37,8 @@ func TestWhyNotDoesNotApply(t *testing.T) {
 		"abstain/answered-unanswerable": "does not apply: the case expects an answer",
 		"generate/prefers-superseded":   "does not apply: no item that the case declares to be superseded is in A's context",
 		"seam/cause-not-shown":          "does not apply: retrieve/below-cutoff explains the failure: gold tariff: rank 2, cutoff 1",
+		"access/leak":                   "it is not known: the case names no asker",
+		"seam/cached-answer":            "the generator was asked",
 		"retrieve/crowded-out":          "gold tariff: asked, and the check says no; it left the way in the search: rank 2, k = 1",
 		"generate/contradicts":          "B passes 5 of 5: with the evidence alone the generator answers right",
 	} {
