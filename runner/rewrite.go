@@ -23,7 +23,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 		Provider: r.experiment.Backends.Generator.Adapter, Model: r.generatorInfo.Model, Params: r.plan.Rewrite.Settings,
 	}
 	var err error
-	if call.Input, err = matrix.Digest(out.Prompt); err != nil {
+	if call.Input, err = matrix.RewriteInput(out.Prompt); err != nil {
 		return err
 	}
 	out.Prompt[0].Tokens = r.count(out.Prompt[0].Text.Value)
@@ -125,7 +125,7 @@ func (r *caseRun) unwritten() string {
 	if w == nil || w.Status == matrix.StatusOK {
 		return ""
 	}
-	reason := "the query could not be rewritten: "
+	reason := matrix.NotRunUnwritten
 	switch {
 	case w.Error != nil:
 		return reason + w.Error.String()
