@@ -9,6 +9,7 @@ const (
 	NotRunUntoldItems  = "the service does not tell what it packs, so that nothing of it can be moved: add packed to its trace"
 	NotRunNoDistractor = "the distractor is not in the store and the case gives no text for it"
 	NotRunNoUnrelated  = "the store has no unrelated item"
+	NotRunNoItem       = " to take an unrelated item from" // behind that no store is declared
 	NotRunFewSeeded    = "%d items are needed beside the gold, and only %d that are neither evidence nor a declared distractor could be drawn"
 
 	NotRunUnwritten  = "the query could not be rewritten: " // and why

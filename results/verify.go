@@ -95,11 +95,14 @@ type step struct {
 
 // The steps that are named elsewhere.
 const (
-	stepEntries   = "entries"
-	stepManifest  = "manifest"
-	stepFiles     = "files"
-	stepContents  = "contents"
-	stepEvaluator = "evaluator"
+	stepEntries    = "entries"
+	stepManifest   = "manifest"
+	stepFiles      = "files"
+	stepContents   = "contents"
+	stepJournal    = "journal"
+	stepReferences = "references"
+	stepInputs     = "inputs"
+	stepEvaluator  = "evaluator"
 )
 
 const getAgain = "copy the bundle again from where it was sealed; bytes that changed cannot be mended"
@@ -111,9 +114,10 @@ func verifySteps() []step {
 		{stepManifest, StateMalformed, getAgain, (*verifier).readManifest},
 		{stepFiles, StateBroken, getAgain, (*verifier).readFiles},
 		{stepContents, StateMalformed, "use the version of culprit that sealed it, or a newer one", nil}, // found while the files are read
-		{"journal", StateBroken, "do not rely on it: calls may be missing, added or changed", (*verifier).readJournal},
+		{stepJournal, StateBroken, "do not rely on it: calls may be missing, added or changed", (*verifier).readJournal},
 		{"digests", StateBroken, "do not rely on it: its parts are of different bundles, or were changed and sealed again", (*verifier).checkDigests},
-		{"references", StateBroken, "do not rely on it: observations may be missing, added or changed", (*verifier).checkReferences},
+		{stepReferences, StateBroken, "do not rely on it: observations may be missing, added or changed", (*verifier).checkReferences},
+		{stepInputs, StateBroken, "do not rely on it: what was asked, or what was made of an answer, is not what follows from the rest", (*verifier).checkInputs},
 		{"derived", StateBroken, "do not rely on its verdict: culprit replay shows what follows from what was observed", (*verifier).checkDerived},
 		{stepEvaluator, StateEvaluator, "culprit replay shows which labels change; the version that sealed it can compare the bytes", nil}, // found by the one before
 		{"signatures", StatePolicy, "ask for it, with its .dsse.json beside it, from those who were to sign it", (*verifier).checkSignatures},
@@ -127,7 +131,7 @@ func Verify(path string, policy Policy) *Verification {
 	v := &verifier{Verification: &Verification{Path: path, State: StateIntact, Problems: []Problem{}}, policy: policy}
 	for _, s := range verifySteps() {
 		if v.step = s.name; s.run != nil {
-			s.run(v)
+			v.do(s)
 		}
 		if v.ended {
 			break
@@ -140,6 +144,16 @@ func Verify(path string, policy Policy) *Verification {
 	}
 	slices.SortStableFunc(v.Problems, func(a, b Problem) int { return stepIndex(a.Step) - stepIndex(b.Step) })
 	return v.Verification
+}
+
+// do runs a step. Ranks and counts that nobody could have observed, in a bundle that was made up, end the step and not the program.
+func (v *verifier) do(s step) {
+	defer func() {
+		if r := recover(); r != nil {
+			v.report("", 0, "its contents cannot be: %v", r)
+		}
+	}()
+	s.run(v)
 }
 
 func stepIndex(name string) int {
@@ -162,6 +176,9 @@ type verifier struct {
 	broken   bool // some part of bundle could not be read
 	journal  *Journal
 	observed string // digest of the observations
+
+	calls      map[string]matrix.Call // as they were announced last, by key
+	restricted map[string]bool        // keys of calls that were made of restricted texts
 }
 
 func (v *verifier) report(file string, line int, format string, args ...any) {

@@ -75,6 +75,58 @@ func (v *verifier) checkCalls() {
 			v.report(generationsFile, i+1, "%s does not tell of its call %s", journalFile, t.CallKey)
 		}
 	}
+	came := func(key string) (*Record, bool) {
+		at, came := outcomes[key]
+		return &v.journal.Records[at], came && intents[key]
+	}
+	v.checkOtherOutcomes(came)
+}
+
+// checkOtherOutcomes holds what is no trial to what the journal says came of its call.
+func (v *verifier) checkOtherOutcomes(came func(key string) (*Record, bool)) {
+	o := &v.bundle.Observations
+	check := func(file string, line int, key string, status matrix.Status, told bool, response *matrix.Text) {
+		r, is := came(key)
+		switch {
+		case !is && told && (status == matrix.StatusOK || status == matrix.StatusTruncated || status == matrix.StatusFiltered):
+			v.report(file, line, "%s does not tell of its call %s", journalFile, key)
+		case !is, status == matrix.StatusNotRun && r.Status == matrix.StatusError: // it was to be tried again, and that was not done
+		case r.Status != status:
+			v.report(file, line, "its status is %q, and by %s it is %q", status, journalFile, r.Status)
+		case response != nil && !v.isResponse(r, *response):
+			v.report(file, line, "its answer is %s, and %s says %q", response.Ref, journalFile, r.Response)
+		}
+	}
+	if w := o.Rewriting; w != nil {
+		answer := &w.Answer
+		if w.Refused {
+			answer = nil // which stands in a field of its own
+		}
+		check(rewritingFile, 1, w.CallKey, w.Status, true, answer)
+	}
+	for i := range o.Retrievals {
+		r := &o.Retrievals[i]
+		if r.By == "" { // what a service tells with its answer has the status of that
+			told := r.Cell.Run() == matrix.RetrievalRun && r.SameAs == "" && r.Reason != matrix.SearchedNothing
+			check(retrievalsFile, i+1, r.CallKey, r.Status, told, nil)
+		}
+	}
+	for i := range o.Judgements {
+		j := &o.Judgements[i]
+		check(judgementsFile, i+1, j.CallKey, j.Status, j.SameAs == "", &j.Response)
+	}
+}
+
+// isResponse reports whether an answer is what is kept of a response, as far as both are here.
+func (v *verifier) isResponse(r *Record, answer matrix.Text) bool {
+	response, here := v.blob(r.Response)
+	switch {
+	case r.Response == answer.Ref, answer.Ref == "" && r.Status == matrix.StatusError:
+		return true
+	case !here || answer.Withheld():
+		return v.withheld[r.Response] || r.Response == "" && answer.Value == "" || answer.Withheld() && here
+	}
+	return r.ResponseCut || matrix.Clamp(string(response), matrix.MaxAnswer) == answer.Value
 }
 
 // checkAnswer holds a trial to what the journal says came of its call.

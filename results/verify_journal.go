@@ -2,6 +2,8 @@ package results
 
 import (
 	"errors"
+	"maps"
+	"slices"
 )
 
 // readJournal holds the journal to its chain and its end.
@@ -86,15 +88,33 @@ func (v *verifier) checkBegun() {
 	}
 	o := &v.bundle.Observations
 	here := map[string]bool{} // calls that were made in this execution
+	if o.Rewriting != nil {
+		here[o.Rewriting.CallKey] = !o.Rewriting.FromJournal
+	}
+	for i := range o.Retrievals {
+		here[o.Retrievals[i].CallKey] = !o.Retrievals[i].FromJournal
+	}
 	for i := range o.Trials {
 		here[o.Trials[i].CallKey] = !o.Trials[i].FromJournal
 	}
 	for i := range o.Judgements {
 		here[o.Judgements[i].CallKey] = !o.Judgements[i].FromJournal
 	}
+	from := map[string]int{} // the place of the last intent or outcome of each call, where it was taken from another execution
 	for i, r := range v.journal.Records {
-		if r.From != "" && (here[r.CallKey] || r.From == v.manifest.ExecID) {
-			v.report(journalFile, i+1, "call %s is said to be of execution %q, and was made in this one", r.CallKey, r.From)
+		switch {
+		case r.Type == RecordInDoubt: // of another execution: it is made again here
+		case r.From == "":
+			delete(from, r.CallKey)
+		case r.From == v.manifest.ExecID:
+			v.report(journalFile, i+1, "call %s is said to be of another execution, and names this one", r.CallKey)
+		default:
+			from[r.CallKey] = i
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(from)) {
+		if here[key] {
+			v.report(journalFile, from[key]+1, "call %s is said to be of execution %q, and was made in this one", key, v.journal.Records[from[key]].From)
 		}
 	}
 }

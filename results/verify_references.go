@@ -29,6 +29,7 @@ func (v *verifier) checkReferences() {
 	v.checkRestricted()
 	v.checkBlobs()
 	v.checkPlanned()
+	v.checkReasons()
 	v.checkCalls()
 }
 
@@ -160,7 +161,7 @@ func (v *verifier) checkPlanned() {
 		case t.Rep < 1 || t.Rep > c.Repeats:
 			v.report(generationsFile, i+1, "repetition %d of cell %q, of which %d are planned", t.Rep, t.Cell, c.Repeats)
 		}
-		if t.Status == matrix.StatusNotRun && (t.Rep > 1 || t.Cell == matrix.CellA) && !failed {
+		if t.Status == matrix.StatusNotRun && (t.Rep > 1 || t.Cell == matrix.CellA) && !failed && !elsewhere(t.Reason) && t.Reason != matrix.NotRunSparing {
 			v.report(generationsFile, i+1, "repetition %d of cell %q is %q (%s), and no call had failed", t.Rep, t.Cell, t.Status, t.Reason)
 		}
 		if t.Retrieval != "" && !keys[t.Retrieval] {

@@ -228,7 +228,7 @@ func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (
 		d, ok := r.irrelevant()
 		if !ok {
 			if r.experiment.Backends.Store == nil {
-				return nil, "", verdict.NoStore + " to take an unrelated item from"
+				return nil, "", verdict.NoStore + matrix.NotRunNoItem
 			}
 			return nil, "", matrix.NotRunNoUnrelated
 		}

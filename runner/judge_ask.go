@@ -81,7 +81,7 @@ func recordJudgement(j *matrix.Judgement, response adapters.GenerateResponse, ab
 	case response.FinishReason == adapters.FinishLength:
 		j.Status, j.Void = matrix.StatusTruncated, "the judge's answer was cut off at judge.max_tokens"
 	case response.Refusal != "":
-		j.Status, j.Void = matrix.StatusOK, "the judge refused"
+		j.Status, j.Void = matrix.StatusOK, verdict.JudgeRefused
 	default:
 		j.Status = matrix.StatusOK
 		verdict.ReadJudgement(j, response.Text, about)

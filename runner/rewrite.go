@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"slices"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
@@ -107,16 +106,7 @@ func (r *caseRun) queries() []string {
 	case r.obs.Rewriting == nil:
 		return []string{r.c.Question()}
 	}
-	var out []string
-	if r.experiment.Pipeline.Rewrite.KeepOriginal {
-		out = append(out, r.c.Question())
-	}
-	for _, q := range r.obs.Rewriting.Queries {
-		if !slices.Contains(out, q) {
-			out = append(out, q)
-		}
-	}
-	return out
+	return r.experiment.Pipeline.Rewrite.Searched(r.c, r.obs.Rewriting)
 }
 
 // unwritten says why production has nothing to search for, "" where it has, be it an empty query.

@@ -19,6 +19,9 @@ const (
 	maxSentence   = 4 << 10 // bytes of a statement or question
 )
 
+// JudgeRefused is why a judgement is void whose judge refused.
+const JudgeRefused = "the judge refused"
+
 // Question is what of a question to the judge is needed to read its answer.
 type Question struct {
 	Answer    string // that a quote must stand in
