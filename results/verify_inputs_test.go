@@ -128,6 +128,11 @@ func TestVerifyHoldsInputs(t *testing.T) {
 				place(t, dir, name, bytes.ReplaceAll(read(t, dir, name), []byte(o.Retrievals[at].CallKey), []byte(other)))
 			}
 		}, "is not of what it says was asked"},
+		"searches change places": {"index-missing", func(t *testing.T, dir string) {
+			all := slices.Collect(bytes.Lines(read(t, dir, retrievalsFile)))
+			all[0], all[1] = all[1], all[0]
+			place(t, dir, retrievalsFile, bytes.Join(all, nil))
+		}, "stands behind those that are made of it"},
 		"an item of a repair": {"index-missing", func(t *testing.T, dir string) {
 			at := slices.IndexFunc(opened(dir).Retrievals, func(r matrix.Retrieval) bool { return r.Cell == matrix.RungCandidates })
 			editedLine(t, dir, retrievalsFile, at+1, `"id":"n2"`, `"id":"n9"`)

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -102,6 +103,20 @@ func (v *verifier) checkRestricted() {
 	}
 }
 
+// checkOrder holds the trials to the order of the plan, and by repetition.
+func (v *verifier) checkOrder() {
+	place := map[matrix.CellID]int{}
+	for i, c := range v.bundle.Plan.Cells {
+		place[c.Cell] = i
+	}
+	trials := v.bundle.Observations.Trials
+	for i := 1; i < len(trials); i++ {
+		if a, b := &trials[i-1], &trials[i]; cmp.Or(cmp.Compare(place[a.Cell], place[b.Cell]), cmp.Compare(a.Rep, b.Rep)) > 0 {
+			v.report(generationsFile, i+1, "repetition %d of cell %q stands behind repetition %d of cell %q, which is not the order of the plan", b.Rep, b.Cell, a.Rep, a.Cell)
+		}
+	}
+}
+
 // checkPlanned holds what was observed to the plan: each cell has trials, or one that says why it was not run.
 func (v *verifier) checkPlanned() {
 	p, o := &v.bundle.Plan, &v.bundle.Observations
@@ -135,9 +150,13 @@ func (v *verifier) checkPlanned() {
 		}
 		take(r.CallKey, retrievalsFile, i+1)
 	}
-	if len(p.Retrievals) > 0 && !slices.ContainsFunc(o.Retrievals, func(r matrix.Retrieval) bool { return r.Cell == p.Retrievals[0].Cell }) {
+	switch at := slices.IndexFunc(o.Retrievals, func(r matrix.Retrieval) bool { return len(p.Retrievals) > 0 && r.Cell == p.Retrievals[0].Cell }); {
+	case len(p.Retrievals) > 0 && at < 0:
 		v.report(retrievalsFile, 0, "the search %q is planned, and was neither observed nor is it %q", p.Retrievals[0].Cell, matrix.StatusNotRun)
+	case at > 0:
+		v.report(retrievalsFile, at+1, "the search %q stands behind those that are made of it", o.Retrievals[at].Cell)
 	}
+	v.checkOrder()
 	type trial struct {
 		cell matrix.CellID
 		rep  int

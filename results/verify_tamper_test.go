@@ -165,6 +165,15 @@ func TestVerifyFindsTampering(t *testing.T) {
 			all[3], all[4] = all[4], all[3]
 			place(t, dir, journalFile, bytes.Join(all, nil))
 		}, true, "journal", "does not follow the one before", ""},
+		"a line of the journal stands twice": {func(t *testing.T, dir string) {
+			all := lines(dir, journalFile)
+			place(t, dir, journalFile, bytes.Join(slices.Insert(all, 4, all[3]), nil))
+		}, true, "journal", "does not follow the one before", ""},
+		"trials change places": {func(t *testing.T, dir string) {
+			all := lines(dir, generationsFile)
+			all[1], all[2] = all[2], all[1]
+			place(t, dir, generationsFile, bytes.Join(all, nil))
+		}, true, "references", "which is not the order of the plan", ""},
 		"the journal is cut": {func(t *testing.T, dir string) {
 			all := lines(dir, journalFile)
 			place(t, dir, journalFile, bytes.Join(all[:len(all)-1], nil))
