@@ -119,12 +119,12 @@ func (v *verifier) checkOtherOutcomes(came func(key string) (*Record, bool)) {
 
 // isResponse reports whether an answer is what is kept of a response, as far as both are here.
 func (v *verifier) isResponse(r *Record, answer matrix.Text) bool {
-	response, here := v.blob(r.Response)
-	switch {
-	case r.Response == answer.Ref, answer.Ref == "" && r.Status == matrix.StatusError:
+	if r.Response == answer.Ref || answer.Ref == "" && r.Status == matrix.StatusError {
 		return true
-	case !here || answer.Withheld():
-		return v.withheld[r.Response] || r.Response == "" && answer.Value == "" || answer.Withheld() && here
+	}
+	response, here := v.blob(r.Response)
+	if !here || answer.Withheld() {
+		return v.withheld[r.Response] || answer.Withheld() && here
 	}
 	return r.ResponseCut || matrix.Clamp(string(response), matrix.MaxAnswer) == answer.Value
 }
