@@ -306,18 +306,6 @@ type Trial struct {
 	FromJournal       bool       `json:"from_journal,omitempty"` // volatile; as of a retrieval
 }
 
-// GenerateInput is the input of a call that generates: the digest of what is asked. How it is counted here is no part of that.
-func GenerateInput(prompt []PromptMessage, seed int64) (string, error) {
-	asked := slices.Clone(prompt)
-	for i := range asked {
-		asked[i].Tokens = 0
-	}
-	return Digest(struct {
-		Prompt []PromptMessage
-		Seed   int64
-	}{asked, seed})
-}
-
 // MaxAnswer is the most of an answer that is kept and judged, in bytes; the rest is cut and said so.
 const MaxAnswer = 1 << 20
 
@@ -325,6 +313,11 @@ const MaxAnswer = 1 << 20
 func ReadAnswer(text string) (kept string, lossy bool) {
 	kept = strings.ToValidUTF8(text[:min(len(text), MaxAnswer)], "\uFFFD")
 	return kept, kept != text
+}
+
+// Clamp makes a text valid UTF-8 of at most so many bytes.
+func Clamp(text string, most int) string {
+	return strings.ToValidUTF8(text[:min(len(text), most)], "\uFFFD")
 }
 
 // Texts calls visit for every recorded text, in a fixed order, so that a writer can store the blobs and a reader fill them in.

@@ -85,6 +85,19 @@ func (r *Rewrite) Queries(answer string) []string {
 	return out
 }
 
+// Searched lists what is searched for after a rewriting: what it gave, behind the question as typed where that is kept.
+func (r *Rewrite) Searched(c *Case, w *Rewriting) (out []string) {
+	if r.KeepOriginal {
+		out = append(out, c.Question())
+	}
+	for _, q := range w.Queries {
+		if !slices.Contains(out, q) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
 // withoutNumber cuts what a list begins a line with: "1.", "2)", "(3)", "-", "*", "•".
 func withoutNumber(line string) string {
 	rest := strings.TrimLeft(line, "(")

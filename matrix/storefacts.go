@@ -1,5 +1,7 @@
 package matrix
 
+import "slices"
+
 // StoreFacts is what the store checks saw, for one case.
 type StoreFacts struct {
 	Adapter          string         `json:"adapter"` // "": the experiment declares no store
@@ -181,4 +183,16 @@ type RerankControl struct {
 	EndUnread bool       `json:"end_unread,omitempty"`
 	Error     *CallError `json:"error,omitempty"`
 	Asked     []Asked    `json:"asked,omitempty"` // volatile
+}
+
+// GoldIDs lists the items that hold gold, each once.
+func (s *StoreFacts) GoldIDs() (ids []string) {
+	for i := range s.Gold {
+		for _, id := range slices.Concat(s.Gold[i].Exact, s.Gold[i].Folded) {
+			if !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
 }

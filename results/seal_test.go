@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,7 +72,8 @@ func TestDerivedFilesDependOnObservationsAlone(t *testing.T) {
 	}
 	second.Observations.Retrievals[0].LatencyMS = 77
 	e2 := newTestExecution(t, t.TempDir())
-	e2.now = func() time.Time { return testTime.Add(time.Hour) }
+	var calls atomic.Int64
+	e2.now = func() time.Time { return testTime.Add(time.Hour * time.Duration(8-calls.Add(1))) } // a clock that goes back
 	a, err := writeCase(e, first, false)
 	if err != nil {
 		t.Fatal(err)

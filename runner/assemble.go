@@ -169,8 +169,6 @@ type made struct {
 	swapped            *matrix.Swap
 }
 
-const noGoldText = "there is no gold text to substitute"
-
 // contextOf builds the context of one planned cell.
 func (r *caseRun) contextOf(ctx context.Context, cell matrix.PlannedCell) (m made, err error) {
 	production := r.obs.Retrievals[0].CallKey
@@ -206,20 +204,20 @@ func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (
 	isGold := func(p matrix.Packed) bool { return r.isAnyGold(p.ID, p.Source, p.Revision, p.Text) }
 	moves := cell.Condition == matrix.IfGoldPacked || cell.Condition == matrix.IfManyPacked
 	if moves && r.pipeline != nil && r.service.packed == nil {
-		return nil, "", "the service does not tell what it packs, so that nothing of it can be moved: add packed to its trace"
+		return nil, "", matrix.NotRunUntoldItems
 	}
 	switch cell.Condition {
 	case matrix.IfGoldPacked:
 		if !slices.ContainsFunc(production, isGold) {
-			return nil, "", "no gold is in A's context"
+			return nil, "", matrix.NotRunNoGold
 		}
 	case matrix.IfManyPacked:
 		if len(production) < 2 {
-			return nil, "", "A's context holds fewer than two items"
+			return nil, "", matrix.NotRunFewItems
 		}
 	case matrix.IfGoldOffered:
 		if len(gold) == 0 {
-			return nil, "", noGoldText
+			return nil, "", matrix.NotRunNoGoldText
 		}
 	}
 	switch cell.Cell.Variant() {
@@ -230,23 +228,23 @@ func (r *caseRun) context(cell matrix.PlannedCell, production []matrix.Packed) (
 	case matrix.WithSuperseded, matrix.WithDistractor:
 		d, ok := r.distractor(cell.Cell.Subject())
 		if !ok {
-			return nil, "", "the distractor is not in the store and the case gives no text for it"
+			return nil, "", matrix.NotRunNoDistractor
 		}
 		return numbered(append(slices.Clone(gold), d)), "", ""
 	case matrix.WithIrrelevant:
 		d, ok := r.irrelevant()
 		if !ok {
 			if r.experiment.Backends.Store == nil {
-				return nil, "", verdict.NoStore + " to take an unrelated item from"
+				return nil, "", verdict.NoStore + matrix.NotRunNoItem
 			}
-			return nil, "", "the store has no unrelated item"
+			return nil, "", matrix.NotRunNoUnrelated
 		}
 		return numbered(append(slices.Clone(gold), d)), d.ID, ""
 	case matrix.GoldFirst, matrix.GoldMiddle, matrix.GoldLast:
 		moved := slices.DeleteFunc(slices.Clone(production), isGold)
 		held := slices.DeleteFunc(slices.Clone(production), func(p matrix.Packed) bool { return !isGold(p) })
 		if cell.Cell.Variant() == matrix.GoldMiddle && len(moved) < 2 {
-			return nil, "", "A's context holds fewer than two items beside the gold, so that it has no middle"
+			return nil, "", matrix.NotRunNoMiddle
 		}
 		place := map[string]int{matrix.GoldMiddle: len(moved) / 2, matrix.GoldLast: len(moved)}[cell.Cell.Variant()]
 		return numbered(slices.Insert(moved, place, held...)), "", ""

@@ -1,6 +1,9 @@
 package runner
 
-import "github.com/culprit-rag/culprit/matrix"
+import (
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
+)
 
 // cellJudgements names the judgements of a case, cellQuestions the embedding of the questions among them.
 const (
@@ -48,7 +51,7 @@ func (r *reckoning) judgement(c *matrix.Case, kind matrix.JudgementKind, n, like
 	switch kind {
 	case matrix.JudgeFaithfulness: // of the statements that the judge found, in its own words
 		statements = &out
-		texts += min(maxStatements, r.e.Judge.MaxTokens)
+		texts += min(verdict.MaxStatements, r.e.Judge.MaxTokens)
 	case matrix.JudgeContextPrecision, matrix.JudgeContextRecall:
 	default:
 		usesContext = false

@@ -219,6 +219,7 @@ func TestOff(t *testing.T) {
 			}
 			failed := 0
 			for _, b := range bundles {
+				verified(t, b.Path)
 				if e := b.Evaluation; test.answered == 0 && (e.Outcome != verdict.Environment || len(e.Defects) > 0 || !strings.HasPrefix(e.Summary, test.reason) && !strings.HasPrefix(e.Summary, "see backends")) {
 					t.Error(explained(e))
 				}

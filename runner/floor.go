@@ -303,13 +303,9 @@ func (r *caseRun) own(cell matrix.CellID, ids []string) search {
 
 // goldIDs lists the items that hold gold; none where the store cannot be asked for items by name.
 func (r *caseRun) goldIDs() []string {
-	var out []string
-	for _, g := range r.obs.Store.Gold {
-		for _, id := range append(slices.Clone(g.Exact), g.Folded...) {
-			if r.store.Capabilities().Only && len(out) < keepItems && !slices.Contains(out, id) {
-				out = append(out, id)
-			}
-		}
+	if !r.store.Capabilities().Only {
+		return nil
 	}
-	return out
+	ids := r.obs.Store.GoldIDs()
+	return ids[:min(len(ids), keepItems)]
 }

@@ -109,7 +109,7 @@ func (r *caseRun) repeat(ctx context.Context, cell matrix.PlannedCell, reps int)
 		return nil, err
 	}
 	if r.obs.Retrievals[0].Status != matrix.StatusOK && r.pipeline == nil {
-		made.reason = cmp.Or(r.unwritten(), "the search of C failed")
+		made.reason = cmp.Or(r.unwritten(), matrix.NotRunNoSearch)
 	}
 	if made.reason != "" {
 		reps = min(reps, have+1)
@@ -329,7 +329,7 @@ func record(t *matrix.Trial, response *adapters.GenerateResponse) {
 	text, t.AnswerLossy = matrix.ReadAnswer(text)
 	t.Answer = matrix.NewText(text)
 	if response.Refusal != "" {
-		t.Refusal = matrix.NewText(clamp(response.Refusal, maxAnswer))
+		t.Refusal = matrix.NewText(matrix.Clamp(response.Refusal, maxAnswer))
 	}
 	t.FinishReason, t.ModelReported, t.SystemFingerprint, t.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
 	t.Usage = usageOf(response)

@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -39,6 +40,41 @@ var goldenBundles = map[string]func(t *testing.T) (*experiments.Loaded, *adapter
 	"rewrite": func(t *testing.T) (*experiments.Loaded, *adapters.Registry) {
 		return load(t, "testdata/switches/rewrite.yaml", change{set: []string{"runs.repeats=1"}}), registry(t)
 	},
+	"partial": budgeted(7),
+	"aborted": budgeted(4),
+}
+
+// budgeted ends behind so many calls. What was not made by then is not run.
+func budgeted(calls int) func(t *testing.T) (*experiments.Loaded, *adapters.Registry) {
+	return func(t *testing.T) (*experiments.Loaded, *adapters.Registry) {
+		t.Helper()
+		_, registry := newFar(t)
+		return writtenFor(t, fmt.Sprintf("%slimits: {concurrency: 1, budget: {calls: %d}}\nruns: {repeats: 2, perturbations: [drop-span, gold-middle]}\n", fees, calls), registry), registry
+	}
+}
+
+// goldenOf makes the bundle of a golden run. One that its budget has ended is sealed as it is.
+func goldenOf(t *testing.T, loaded *experiments.Loaded, registry *adapters.Registry) string {
+	t.Helper()
+	o := runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir(), Invocation: &results.Invocation{}}
+	first := *loaded
+	summary, err := runner.Run(t.Context(), &first, o)
+	if errors.Is(err, runner.ErrBudget) {
+		ids, left := results.Resumable(o.Out)
+		if left != nil || len(ids) != 1 {
+			t.Fatalf("%v to go on with: %v", ids, left)
+		}
+		o.Resume = runner.Resuming{Execution: ids[0], Seal: true}
+		summary, err = runner.Run(t.Context(), loaded, o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := summary.Cases[0].Bundle
+	if v := results.Verify(path, results.Policy{Partial: true}); v.State != results.StateIntact || !v.Derived {
+		t.Errorf("%+v", v)
+	}
+	return path
 }
 
 // TestGoldenBundlesAreThere makes those that are missing with -update, and never writes over one.
@@ -56,12 +92,7 @@ func TestGoldenBundlesAreThere(t *testing.T) {
 				t.Fatalf("%v: make what is missing with -update", err)
 			}
 			loaded, registry := of(t)
-			summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
-			}
-			verified(t, summary.Cases[0].Bundle)
-			data, err := os.ReadFile(summary.Cases[0].Bundle)
+			data, err := os.ReadFile(goldenOf(t, loaded, registry))
 			if err == nil {
 				err = os.MkdirAll(filepath.Dir(golden), 0o755)
 			}

@@ -41,7 +41,7 @@ type judging struct {
 	call      matrix.Call
 	messages  []adapters.Message
 	format    adapters.Format
-	about     judged
+	about     verdict.Question
 }
 
 // judgeAll puts to the judge what the experiment asks of it. It is called when everything else of the case was observed, and what
@@ -82,7 +82,7 @@ var kindOrder = []matrix.JudgementKind{
 func (r *caseRun) questions() ([]*judging, error) {
 	settings := r.experiment.Judge
 	var asked []*judging
-	ask := func(trial int, j matrix.Judgement, n int, about judged, texts ...fenced) error {
+	ask := func(trial int, j matrix.Judgement, n int, about verdict.Question, texts ...fenced) error {
 		q, err := r.question(trial, j, n, about, texts)
 		asked = append(asked, q)
 		return err
@@ -105,7 +105,7 @@ func (r *caseRun) questions() ([]*judging, error) {
 			continue
 		}
 		answer := fenced{"ANSWER", text}
-		about := judged{answer: text}
+		about := verdict.Question{Answer: text}
 		for n := range r.c.Claims {
 			claim := &r.c.Claims[n]
 			if text, _ := claim.Statement(); settings.Claims && text != "" {
@@ -120,7 +120,7 @@ func (r *caseRun) questions() ([]*judging, error) {
 			}
 		}
 		if relevancy := settings.AnswerRelevancy; relevancy != nil {
-			about.questions = relevancy.Questions
+			about.Questions = relevancy.Questions
 			if err := ask(i, matrix.Judgement{Kind: matrix.JudgeAnswerRelevancy, Rep: t.Rep}, 0, about, answer); err != nil {
 				return nil, err
 			}
@@ -130,7 +130,7 @@ func (r *caseRun) questions() ([]*judging, error) {
 }
 
 // contextQuestions are those about the context that the trials of a cell share.
-func (r *caseRun) contextQuestions(trial int, ask func(int, matrix.Judgement, int, judged, ...fenced) error) error {
+func (r *caseRun) contextQuestions(trial int, ask func(int, matrix.Judgement, int, verdict.Question, ...fenced) error) error {
 	settings, packed, reference := r.experiment.Judge, r.obs.Trials[trial].Packed, r.c.Reference()
 	if len(packed) == 0 || len(reference) == 0 {
 		return nil
@@ -143,7 +143,7 @@ func (r *caseRun) contextQuestions(trial int, ask func(int, matrix.Judgement, in
 				texts = append(texts, fenced{"REFERENCE", text})
 			}
 			texts = append(texts, fenced{"CONTEXT", packed[n].Text.Value})
-			if err := ask(trial, matrix.Judgement{Kind: matrix.JudgeContextPrecision, Position: n + 1, Item: packed[n].ID}, n, judged{}, texts...); err != nil {
+			if err := ask(trial, matrix.Judgement{Kind: matrix.JudgeContextPrecision, Position: n + 1, Item: packed[n].ID}, n, verdict.Question{}, texts...); err != nil {
 				return err
 			}
 		}
@@ -153,7 +153,7 @@ func (r *caseRun) contextQuestions(trial int, ask func(int, matrix.Judgement, in
 		for n, text := range reference {
 			texts = append(texts, fenced{fmt.Sprintf("STATEMENT %d", n+1), text})
 		}
-		return ask(trial, matrix.Judgement{Kind: matrix.JudgeContextRecall}, 0, judged{numbered: len(reference)}, texts...)
+		return ask(trial, matrix.Judgement{Kind: matrix.JudgeContextRecall}, 0, verdict.Question{Numbered: len(reference)}, texts...)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (r *caseRun) faithfulness(asked []*judging) ([]*judging, error) {
 			texts = append(texts, fenced{fmt.Sprintf("STATEMENT %d", n+1), s.Value})
 		}
 		j := matrix.Judgement{Kind: matrix.JudgeFaithfulness, Rep: q.judgement.Rep, Statements: statements}
-		next, err := r.question(q.place[0], j, 0, judged{numbered: len(statements)}, texts)
+		next, err := r.question(q.place[0], j, 0, verdict.Question{Numbered: len(statements)}, texts)
 		if err != nil {
 			return nil, err
 		}
@@ -190,10 +190,10 @@ func (r *caseRun) faithfulness(asked []*judging) ([]*judging, error) {
 }
 
 // question writes a question and names its call.
-func (r *caseRun) question(trial int, j matrix.Judgement, n int, about judged, texts []fenced) (*judging, error) {
+func (r *caseRun) question(trial int, j matrix.Judgement, n int, about verdict.Question, texts []fenced) (*judging, error) {
 	q := &judging{judgement: j, place: [3]int{trial, slices.Index(kindOrder, j.Kind), n}, about: about}
 	settings := r.experiment.Judge
-	q.messages, q.format = judgePrompt(j.Kind, texts, about.questions, r.judgeInfo.Formats)
+	q.messages, q.format = judgePrompt(j.Kind, texts, about.Questions, r.judgeInfo.Formats)
 	q.judgement.Cell = r.obs.Trials[trial].Cell
 	q.judgement.Version, q.judgement.PromptDigest, q.judgement.Structured = judgeVersion, judgeDigest(), r.judgeInfo.Formats
 	q.judgement.ModelRequested = r.judgeInfo.Model
@@ -211,11 +211,7 @@ func (r *caseRun) question(trial int, j matrix.Judgement, n int, about judged, t
 	if err != nil {
 		return nil, err
 	}
-	input, err := matrix.Digest(struct {
-		Prompt      []matrix.PromptMessage
-		Claim, Item string // two claims of one wording are two questions
-		Position    int
-	}{q.judgement.Prompt, j.Claim, j.Item, j.Position})
+	input, err := matrix.JudgeInput(&q.judgement)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 )
 
@@ -78,8 +79,8 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 }
 
 // recordJudgement copies a response into the judgement and reads it.
-func recordJudgement(j *matrix.Judgement, response adapters.GenerateResponse, about judged) {
-	j.Response = matrix.NewText(clamp(response.Text, maxAnswer))
+func recordJudgement(j *matrix.Judgement, response adapters.GenerateResponse, about verdict.Question) {
+	j.Response = matrix.NewText(matrix.Clamp(response.Text, maxAnswer))
 	j.FinishReason, j.ModelReported, j.SystemFingerprint, j.RequestID = response.FinishReason, response.ModelReported, response.SystemFingerprint, response.RequestID
 	j.Usage = matrix.Usage{InputTokens: response.InputTokens, OutputTokens: response.OutputTokens, CachedInputTokens: response.CachedInputTokens}
 	j.LatencyMS = response.WireTime.Milliseconds()
@@ -93,10 +94,10 @@ func recordJudgement(j *matrix.Judgement, response adapters.GenerateResponse, ab
 	case response.FinishReason == adapters.FinishLength:
 		j.Status, j.Void = matrix.StatusTruncated, "the judge's answer was cut off at judge.max_tokens"
 	case response.Refusal != "":
-		j.Status, j.Void = matrix.StatusOK, "the judge refused"
+		j.Status, j.Void = matrix.StatusOK, verdict.JudgeRefused
 	default:
 		j.Status = matrix.StatusOK
-		readJudgement(j, response.Text, about)
+		verdict.ReadJudgement(j, response.Text, about)
 	}
 }
 

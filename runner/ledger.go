@@ -216,7 +216,7 @@ func (g *ledger) unfinished() (asked []matrix.Asked) {
 // sparing says why nothing is bought that the matrix can do without, "" where it may be.
 func (g *ledger) sparing() string {
 	if g.budget.Left() < sparedPart {
-		return "less than a quarter of limits.budget is left, and is kept for the matrix of the cases"
+		return matrix.NotRunSparing
 	}
 	return ""
 }

@@ -8,14 +8,6 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
-// Beginnings of the reasons why a backend is not asked any more.
-const (
-	keyRefused = "the key was refused"
-	notThere   = "what was asked for is not there"
-	unreached  = "no call ever reached it"
-	usedUp     = "it asks to wait for longer than an hour"
-)
-
 // off remembers that a backend can answer no call of the run: it refused the key, after which some providers close an account
 // that goes on asking; a limit is used up for longer than a run lasts; or nothing has ever come back from it, and it does not know the
 // model or cannot be reached. It is safe for concurrent use.
@@ -45,7 +37,7 @@ func (o *off) now() *offReason {
 		return nil
 	}
 	says := o.says.Load()
-	if says == nil || (says.reason == unreached || says.reason == notThere) && o.heard.Load() {
+	if says == nil || (says.reason == matrix.NotRunUnreached || says.reason == matrix.NotRunNotThere) && o.heard.Load() {
 		return nil
 	}
 	return says
@@ -80,14 +72,14 @@ func (o *off) saw(a adapters.Attempt) {
 	}
 	switch {
 	case err.Kind == adapters.KindUnauthorised:
-		o.says.CompareAndSwap(nil, &offReason{keyRefused, err})
+		o.says.CompareAndSwap(nil, &offReason{matrix.NotRunKeyRefused, err})
 	case err.Kind == adapters.KindRateLimited && err.RetryAfter > adapters.NoWait:
-		o.says.CompareAndSwap(nil, &offReason{usedUp, err})
+		o.says.CompareAndSwap(nil, &offReason{matrix.NotRunUsedUp, err})
 	case err.Kind == adapters.KindCanceled, a.Again && err.Unsent:
 	case err.Unsent:
-		o.says.CompareAndSwap(nil, &offReason{unreached, err})
+		o.says.CompareAndSwap(nil, &offReason{matrix.NotRunUnreached, err})
 	case err.Kind == adapters.KindNotFound && !o.service:
-		o.says.CompareAndSwap(nil, &offReason{notThere, err})
+		o.says.CompareAndSwap(nil, &offReason{matrix.NotRunNotThere, err})
 	case err.Kind != adapters.KindTimeout: // after which nothing came
 		o.heard.Store(true)
 	}

@@ -126,18 +126,9 @@ func (r *caseRun) droppedBy(packed []matrix.Packed) []matrix.Dropped {
 	return dropped
 }
 
-// asked is what identifies a request: everything but its id.
-func (r *caseRun) asked(packed []matrix.Packed, seed *int64) any {
-	s := r.production()
-	return struct {
-		Query     string
-		Messages  []matrix.Message
-		Principal matrix.Principal
-		Filter    matrix.Filter
-		K         int
-		Context   []matrix.Packed
-		Seed      *int64
-	}{r.c.Query, r.c.Messages, r.c.As, s.filter, r.experiment.Pipeline.Search.K, packed, seed}
+// asked is what identifies a request.
+func (r *caseRun) asked(packed []matrix.Packed, seed *int64) (string, error) {
+	return matrix.ServiceInput(r.c, r.production().filter, r.experiment.Pipeline.Search.K, packed, seed)
 }
 
 func (r *caseRun) serviceCall(cell matrix.CellID, step string, rep int) matrix.Call {
@@ -188,7 +179,7 @@ func (r *caseRun) prepareService(t *matrix.Trial) error {
 		t.By = matrix.ByTap
 	}
 	var err error
-	if call.Input, err = matrix.Digest(r.asked(given(t), &t.Seed)); err != nil {
+	if call.Input, err = r.asked(given(t), &t.Seed); err != nil {
 		return err
 	}
 	if r.recording != nil {

@@ -21,7 +21,7 @@ func (r *caseRun) retrieveProduction(ctx context.Context) (matrix.Retrieval, err
 	out := r.newRetrieval()
 	if !r.pipelineInfo.Retrieval {
 		if r.probing {
-			out.Status, out.Reason = matrix.StatusNotRun, "the service does not stop before the answer, which a probe does not ask for"
+			out.Status, out.Reason = matrix.StatusNotRun, matrix.NotRunUntoldYet
 			return out, nil
 		}
 		if err := r.askFirst(ctx); err != nil {
@@ -55,7 +55,7 @@ func (r *caseRun) retrieveUntold(ctx context.Context, out matrix.Retrieval) (mat
 	if r.experiment.Backends.Store != nil {
 		return r.retrieve(ctx, r.production())
 	}
-	out.Status, out.Reason = matrix.StatusNotRun, "the service tells nothing of its retrieval, and "+verdict.NoStore
+	out.Status, out.Reason = matrix.StatusNotRun, matrix.NotRunUntold+verdict.NoStore
 	return out, nil
 }
 
@@ -71,7 +71,7 @@ func (r *caseRun) newRetrieval() matrix.Retrieval {
 // retrieveService asks the service for its retrieval alone. told is false where its trace holds no items of any boundary.
 func (r *caseRun) retrieveService(ctx context.Context, out *matrix.Retrieval) (told bool, err error) {
 	call := r.serviceCall(matrix.CellC, "retrieve", 1)
-	if call.Input, err = matrix.Digest(r.asked(nil, nil)); err != nil {
+	if call.Input, err = r.asked(nil, nil); err != nil {
 		return false, err
 	}
 	if out.CallKey, err = call.Key(); err != nil {

@@ -50,7 +50,7 @@ func (r *caseRun) repairedSearch(ctx context.Context, cell matrix.CellID) (_ *ma
 	}
 	from := r.retrievalOf(cell.Search())
 	if from == nil || from.Status != matrix.StatusOK {
-		return nil, fmt.Sprintf("the search of %s was not made", cell.Search()), nil
+		return nil, fmt.Sprintf(matrix.NotRunSearch, cell.Search()), nil
 	}
 	out := *from
 	out.Cell, out.Named, out.Reranked, out.RerankNotes, out.At, out.LatencyMS, out.SameAs = cell, nil, nil, nil, "", 0, ""
@@ -60,7 +60,7 @@ func (r *caseRun) repairedSearch(ctx context.Context, cell matrix.CellID) (_ *ma
 	switch cell {
 	case matrix.RepairMoreK:
 		if deepest == 0 {
-			return nil, "the gold is not in the ranking, as deep as it was read", nil
+			return nil, matrix.NotRunTooDeep, nil
 		}
 		out.K = max(deepest, out.K)
 	case matrix.RungCandidates, matrix.RungReranked:
@@ -76,7 +76,7 @@ func (r *caseRun) repairedSearch(ctx context.Context, cell matrix.CellID) (_ *ma
 	}
 	r.obs.Retrievals = append(r.obs.Retrievals, out)
 	if out.Status != matrix.StatusOK {
-		return &out, "reranking failed", nil
+		return &out, matrix.NotRunNotRanked, nil
 	}
 	return &r.obs.Retrievals[len(r.obs.Retrievals)-1], "", nil
 }
@@ -94,11 +94,7 @@ func (r *caseRun) retrievalOf(cell matrix.CellID) *matrix.Retrieval {
 func (r *caseRun) rerankRepaired(ctx context.Context, out, from *matrix.Retrieval, cell matrix.CellID) error {
 	call := matrix.Call{Case: r.plan.CaseDigest, Cell: cell, Step: "retrieve", Rep: 1, Provider: r.experiment.Backends.Store.Adapter}
 	var err error
-	if call.Input, err = matrix.Digest(struct {
-		From  string
-		K     int
-		Items []string
-	}{from.CallKey, out.K, idsOf(out.PassedOn())}); err != nil {
+	if call.Input, err = matrix.RepairInput(from.CallKey, out.K, out.PassedOn()); err != nil {
 		return err
 	}
 	if out.CallKey, err = call.Key(); err != nil {
@@ -138,14 +134,6 @@ func (r *caseRun) rerankRepaired(ctx context.Context, out, from *matrix.Retrieva
 	}
 	out.Asked = matrix.AddAsked(out.Asked, journal.asked...)
 	return journal.end(results.Outcome{Status: out.Status, Error: out.Error}, recorded{Retrieval: out})
-}
-
-func idsOf(hits []matrix.Hit) []string {
-	out := make([]string, len(hits))
-	for i, h := range hits {
-		out[i] = h.ID
-	}
-	return out
 }
 
 // deepestGold is the rank down to which every required item is found, 0 where one is not.
@@ -208,7 +196,7 @@ func (r *caseRun) readTexts(ctx context.Context, hits []matrix.Hit) (reason stri
 	case errors.Is(failure, ErrNotRecorded):
 		return "", failure
 	case failure != nil:
-		return "the texts of the items could not be fetched: " + callError(failure).String(), nil
+		return matrix.NotRunNoTexts + callError(failure).String(), nil
 	}
 	for i := range hits {
 		if at := slices.IndexFunc(items, func(it adapters.Item) bool { return it.ID == hits[i].ID }); hits[i].Text.Ref == "" && at >= 0 {

@@ -32,15 +32,6 @@ type search struct {
 	reach     int      // how many hits are asked for, by id and score alone; 0: the depth of the pipeline, with texts
 }
 
-// way is the cell of a search that asks for something else than its other settings say.
-func (s *search) way() matrix.CellID {
-	switch s.cell {
-	case matrix.ProbeUncached, matrix.ProbeStatistics, matrix.ProbeLater:
-		return s.cell
-	}
-	return ""
-}
-
 // production is the search that production makes for the case.
 func (r *caseRun) production() search {
 	p := r.experiment.Pipeline
@@ -48,13 +39,6 @@ func (r *caseRun) production() search {
 		cell: matrix.CellC, queries: r.queries(), mode: p.Search.Mode, filter: p.Search.Filter.Resolve(r.c.As),
 		threshold: p.Search.Threshold, exact: p.Search.Exact,
 	}
-}
-
-// merging is what makes one ranking of several searches.
-type merging struct {
-	Queries []string
-	How     string
-	K       int
 }
 
 // retrieval names a retrieval before it is made.
@@ -68,24 +52,15 @@ func (r *caseRun) retrieval(s search) (matrix.Retrieval, matrix.Call, error) {
 		out.Depth = s.reach
 	}
 	call := matrix.Call{Case: r.plan.CaseDigest, Cell: s.cell, Step: "retrieve", Rep: 1, Provider: r.experiment.Backends.Store.Adapter, Model: s.model}
-	var merged *merging
+	input := matrix.SearchInput{
+		Store: r.experiment.Backends.Store, Query: out.QueryEffective, Mode: s.mode, Filter: s.filter, Threshold: s.threshold, Exact: s.exact, Depth: out.Depth,
+		Model: s.model, QueryBase: r.embedderInfo.Model, Prefix: s.prefix, Only: s.only, Way: matrix.SearchWay(s.cell),
+	}
 	if len(s.queries) > 1 {
-		merged = &merging{s.queries, r.experiment.Pipeline.Rewrite.Merge, p.K}
+		input.Merged = &matrix.MergedQueries{Queries: s.queries, How: r.experiment.Pipeline.Rewrite.Merge, K: p.K}
 	}
 	var err error
-	if call.Input, err = matrix.Digest(struct {
-		Store            *matrix.Backend
-		Query, Mode      string
-		Filter           matrix.Filter
-		Threshold        *matrix.Decimal
-		Exact            bool
-		Depth            int
-		Model, QueryBase string
-		Prefix           *string
-		Only             []string      `json:",omitempty"`
-		Merged           *merging      `json:",omitempty"`
-		Way              matrix.CellID `json:",omitempty"`
-	}{r.experiment.Backends.Store, out.QueryEffective, s.mode, s.filter, s.threshold, s.exact, out.Depth, s.model, r.embedderInfo.Model, s.prefix, s.only, merged, s.way()}); err != nil {
+	if call.Input, err = input.Digest(); err != nil {
 		return out, call, err
 	}
 	out.CallKey, err = call.Key()

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"slices"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
@@ -23,7 +22,7 @@ func (r *caseRun) rewrite(ctx context.Context) error {
 		Provider: r.experiment.Backends.Generator.Adapter, Model: r.generatorInfo.Model, Params: r.plan.Rewrite.Settings,
 	}
 	var err error
-	if call.Input, err = matrix.Digest(out.Prompt); err != nil {
+	if call.Input, err = matrix.RewriteInput(out.Prompt); err != nil {
 		return err
 	}
 	out.Prompt[0].Tokens = r.count(out.Prompt[0].Text.Value)
@@ -107,16 +106,7 @@ func (r *caseRun) queries() []string {
 	case r.obs.Rewriting == nil:
 		return []string{r.c.Question()}
 	}
-	var out []string
-	if r.experiment.Pipeline.Rewrite.KeepOriginal {
-		out = append(out, r.c.Question())
-	}
-	for _, q := range r.obs.Rewriting.Queries {
-		if !slices.Contains(out, q) {
-			out = append(out, q)
-		}
-	}
-	return out
+	return r.experiment.Pipeline.Rewrite.Searched(r.c, r.obs.Rewriting)
 }
 
 // unwritten says why production has nothing to search for, "" where it has, be it an empty query.
@@ -125,7 +115,7 @@ func (r *caseRun) unwritten() string {
 	if w == nil || w.Status == matrix.StatusOK {
 		return ""
 	}
-	reason := "the query could not be rewritten: "
+	reason := matrix.NotRunUnwritten
 	switch {
 	case w.Error != nil:
 		return reason + w.Error.String()

@@ -14,7 +14,7 @@ import (
 func (r *caseRun) swap(cell matrix.PlannedCell) made {
 	gold := r.goldContext()
 	if len(gold) == 0 {
-		return made{reason: noGoldText}
+		return made{reason: matrix.NotRunNoGoldText}
 	}
 	texts := make([]string, len(gold))
 	for i := range gold {
@@ -35,13 +35,13 @@ func (r *caseRun) swap(cell matrix.PlannedCell) made {
 func (r *caseRun) amongSeeded(cell matrix.PlannedCell) made {
 	gold := r.goldContext()
 	if len(gold) == 0 {
-		return made{reason: noGoldText}
+		return made{reason: matrix.NotRunNoGoldText}
 	}
 	if r.seeded == nil {
 		r.seeded = r.draw()
 	}
 	if len(r.seeded) < cell.Seeded {
-		return made{reason: fmt.Sprintf("%d items are needed beside the gold, and only %d that are neither evidence nor a declared distractor could be drawn", cell.Seeded, len(r.seeded))}
+		return made{reason: fmt.Sprintf(matrix.NotRunFewSeeded, cell.Seeded, len(r.seeded))}
 	}
 	m := made{packed: slices.Clone(r.seeded[:cell.Seeded])}
 	for _, p := range m.packed {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The table of attacks has a row for each, and the tests that it names are there.
+// The table of attacks has a row for each, that of faults tests for each, and the tests that they name are there.
 func TestAttacksAreTried(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/attacks.md")
@@ -20,6 +20,16 @@ func TestAttacksAreTried(t *testing.T) {
 		t.Fatalf("%d rows", len(rows))
 	}
 	tried := 0
+	attacks, faults, _ := strings.Cut(string(page), "\n# Faults")
+	if strings.Contains(attacks, "| fault |") {
+		t.Error("faults stand among the attacks")
+	}
+	for _, fault := range regexp.MustCompile(`(?m)^\| ([^|-][^|]*) \|[^|]*\| ([^|]* Test[^|]*) \|$`).FindAllStringSubmatch(faults, -1) {
+		rows = append(rows, []string{"", fault[1], fault[2]})
+	}
+	if lines := strings.Count(faults, "\n| ") - 1; len(rows) != 24+lines || lines < 12 {
+		t.Errorf("%d faults, and %d of them name tests", lines, len(rows)-24)
+	}
 	for _, row := range rows {
 		for name := range strings.SplitSeq(row[2], ", ") {
 			folder, test, named := strings.Cut(name, " ")
@@ -28,7 +38,7 @@ func TestAttacksAreTried(t *testing.T) {
 			}
 			tried++
 			if !hasTest(t, filepath.Join("../..", folder), test) {
-				t.Errorf("attack %s: %s has no %s", row[1], folder, test)
+				t.Errorf("%s: %s has no %s", row[1], folder, test)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -61,14 +62,15 @@ type fact struct {
 	number   bool    // no part of a date
 }
 
-// plainSpace makes every white space a space of the same length, so that tokens keep their places in the text.
+// plainSpace makes every white space a space of the same length, so that tokens keep their places in the text, also in what is no UTF-8.
 func plainSpace(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x80 && unicode.IsSpace(r) {
-			return ' '
+	plain := []byte(s)
+	for i, c := range plain {
+		if c < utf8.RuneSelf && unicode.IsSpace(rune(c)) {
+			plain[i] = ' '
 		}
-		return r
-	}, s)
+	}
+	return string(plain)
 }
 
 // factsOf lists the facts of a span: dates, numbers, spelled numbers, names, each kind from left to right.

@@ -160,6 +160,8 @@ func Proves(all []*results.Verification) (proves, not []string) {
 	return proves, append(not,
 		"that case/case.yaml says what case/resolved.json does: it is under the seal alone",
 		"that the store and the model said what is recorded, or would say it again",
+		"that what was sent is what was asked, byte for byte: of requests, and of what a store or a service answered, only what was read is kept",
+		"that an item which a budget left out did not fit, or that one which a cell puts in from the store stands there",
 		"that the verdict is right, or that the case asks what matters",
 		"that there was no other execution, of which nothing is shown",
 	)

@@ -1,4 +1,4 @@
-package runner
+package verdict
 
 import (
 	"bytes"
@@ -10,43 +10,45 @@ import (
 	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/matrix"
-	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
 // Bounds on what is read of a judge's answer; over them it is void.
 const (
-	maxStatements = 200     // of one answer
+	MaxStatements = 200     // of one answer
 	maxOpenings   = 64      // places at which a JSON object may begin in a text around it
 	maxSentence   = 4 << 10 // bytes of a statement or question
 )
 
-// judged is what a judge is asked and is needed to read its answer.
-type judged struct {
-	answer    string // that a quote must stand in
-	numbered  int    // statements that each need a judgement
-	questions int    // that are wanted
+// JudgeRefused is why a judgement is void whose judge refused.
+const JudgeRefused = "the judge refused"
+
+// Question is what of a question to the judge is needed to read its answer.
+type Question struct {
+	Answer    string // that a quote must stand in
+	Numbered  int    // statements that each need a judgement
+	Questions int    // that are wanted
 }
 
-// readJudgement reads a judge's answer into j, or says there why it is void. Nothing is guessed: what is not of the form that was
+// ReadJudgement reads a judge's answer into j, or says there why it is void. Nothing is guessed: what is not of the form that was
 // asked for decides nothing.
-func readJudgement(j *matrix.Judgement, text string, about judged) {
+func ReadJudgement(j *matrix.Judgement, text string, about Question) {
 	object, err := judgeObject(text, j.Structured)
 	if err == nil {
 		switch j.Kind {
 		case matrix.JudgeClaim:
-			err = readClaim(j, object, about.answer)
+			err = readClaim(j, object, about.Answer)
 		case matrix.JudgeStatements:
-			j.Statements, err = readSentences(object, "statements", maxStatements)
+			j.Statements, err = readSentences(object, "statements", MaxStatements)
 		case matrix.JudgeFaithfulness, matrix.JudgeContextRecall:
-			j.Supported, err = readNumbered(object, about.numbered)
+			j.Supported, err = readNumbered(object, about.Numbered)
 		case matrix.JudgeContextPrecision:
 			j.Useful = new(bool)
 			err = object.read("useful", j.Useful)
 		case matrix.JudgeAnswerRelevancy:
 			if err = object.read("noncommittal", &j.Noncommittal); err == nil {
-				j.Questions, err = readSentences(object, "questions", maxStatements)
+				j.Questions, err = readSentences(object, "questions", MaxStatements)
 			}
-			j.Questions = j.Questions[:min(len(j.Questions), about.questions)]
+			j.Questions = j.Questions[:min(len(j.Questions), about.Questions)]
 		default:
 			err = fmt.Errorf("nothing is known of kind %q", j.Kind)
 		}
@@ -166,7 +168,7 @@ func readClaim(j *matrix.Judgement, o object, answer string) error {
 		return nil
 	case !strings.ContainsFunc(quote, letterOrDigit):
 		return fmt.Errorf("the judge says %s and quotes nothing", j.Word)
-	case !verdict.NewSpan(quote).Match(answer).Folded:
+	case !NewSpan(quote).Match(answer).Folded:
 		return errors.New("the quote is not in the answer")
 	}
 	return nil
@@ -176,7 +178,7 @@ func letterOrDigit(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(
 
 // trimQuote takes space and one pair of quotation marks from around a quote.
 func trimQuote(quote string) string {
-	quote = strings.TrimSpace(clamp(quote, maxAnswer))
+	quote = strings.TrimSpace(matrix.Clamp(quote, matrix.MaxAnswer))
 	for _, marks := range []string{`""`, "''", "“”", "‘’", "«»"} {
 		first, size := utf8.DecodeRuneInString(marks)
 		last, _ := utf8.DecodeRuneInString(marks[size:])
@@ -186,11 +188,6 @@ func trimQuote(quote string) string {
 		}
 	}
 	return quote
-}
-
-// clamp makes a text valid UTF-8 of at most so many bytes.
-func clamp(text string, most int) string {
-	return strings.ToValidUTF8(text[:min(len(text), most)], "\uFFFD")
 }
 
 // readSentences reads a list of sentences; blank ones are none.
@@ -210,7 +207,7 @@ func readSentences(o object, key string, most int) ([]matrix.Text, error) {
 		case len(out) == most:
 			return nil, fmt.Errorf("there are more than %d %s", most, key)
 		}
-		out = append(out, matrix.NewText(clamp(s, maxSentence)))
+		out = append(out, matrix.NewText(matrix.Clamp(s, maxSentence)))
 	}
 	return out, nil
 }
