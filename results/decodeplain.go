@@ -1,7 +1,9 @@
 package results
 
 import (
+	"bytes"
 	"encoding"
+	"encoding/binary"
 	"encoding/json"
 	"math/bits"
 	"reflect"
@@ -23,15 +25,48 @@ func decodePlain(data []byte, into any) bool {
 	if v.Kind() != reflect.Pointer || v.IsNil() || !v.Elem().IsZero() {
 		return false
 	}
-	d := plainDecoder{text: string(data)}
-	if d.value(v.Elem(), decoderOf(v.Type().Elem())); !d.bad {
+	d := plainDecoder{text: string(data), simple: isSimple(bytes.TrimSuffix(data, []byte{'\n'}))}
+	return d.whole(v.Elem(), decoderOf(v.Type().Elem()))
+}
+
+// whole reads the text as one value.
+func (d *plainDecoder) whole(v reflect.Value, as *decoder) bool {
+	if d.value(v, as); !d.bad {
 		d.space()
 	}
 	if d.bad || d.at < len(d.text) {
-		v.Elem().SetZero()
+		v.SetZero()
 		return false
 	}
 	return true
+}
+
+// lineDecoder reads the lines of a file, each as decodePlain does it. Where a line has a list or an object that is written as that of the
+// same name was in the line before, as repetitions have their context and their prompt, both share what it holds.
+type lineDecoder struct {
+	as     *decoder
+	before []written // by the place of the field
+}
+
+// written is a list or an object as it is written, "" for none, and as it was read.
+type written struct {
+	text string
+	as   reflect.Value
+}
+
+func newLineDecoder(t reflect.Type) *lineDecoder {
+	as := decoderOf(t)
+	return &lineDecoder{as: as, before: make([]written, len(as.order))}
+}
+
+// decode reads a line; text is what it says.
+func (l *lineDecoder) decode(line []byte, text string, into reflect.Value) bool {
+	d := plainDecoder{text: text, simple: isSimple(line), before: l.before}
+	if d.whole(into, l.as) {
+		return true
+	}
+	clear(l.before) // what it read is no more
+	return false
 }
 
 // plainDecoder is where it stands in a text. Strings are parts of the text, which is copied once for all of them.
@@ -40,6 +75,9 @@ type plainDecoder struct {
 	at    int
 	depth int
 	bad   bool
+
+	simple bool          // see isSimple
+	before []written // of the line before, by the place of the field of the outermost structure; nil: none is remembered
 }
 
 // decoder says how a type is read.
@@ -150,16 +188,20 @@ func (d *plainDecoder) value(v reflect.Value, as *decoder) {
 		d.bad = true
 		return
 	}
-	defer func() { d.depth-- }()
 	d.space()
-	if d.bad || d.at == len(d.text) {
+	switch {
+	case d.bad || d.at == len(d.text):
 		d.bad = true
-		return
-	}
-	if d.text[d.at] == 'n' {
+	case d.text[d.at] == 'n':
 		d.null(as)
-		return
+	default:
+		d.present(v, as)
 	}
+	d.depth--
+}
+
+// present reads a value that is not null, and does not begin with white space.
+func (d *plainDecoder) present(v reflect.Value, as *decoder) {
 	switch {
 	case as.custom:
 		from := d.at
@@ -286,7 +328,35 @@ func (d *plainDecoder) structure(v reflect.Value, as *decoder) {
 			return
 		}
 		seen |= bit
-		d.value(v.FieldByIndex(f.path), f.decoder)
+		into := v.Field(f.path[0])
+		for _, i := range f.path[1:] {
+			into = into.Field(i)
+		}
+		if d.depth == 1 && d.before != nil && (f.kind == reflect.Slice || f.kind == reflect.Struct) && !f.custom && !f.text {
+			d.shared(into, f)
+		} else {
+			d.value(into, f.decoder)
+		}
+	}
+}
+
+// shared reads a list or an object, or takes the one of the line before where it is written alike.
+func (d *plainDecoder) shared(v reflect.Value, f *fieldDecoder) {
+	before := &d.before[f.n]
+	if before.text != "" && strings.HasPrefix(d.text[d.at:], before.text) {
+		v.Set(before.as)
+		d.at += len(before.text)
+		return
+	}
+	from := d.at
+	d.value(v, f.decoder)
+	switch {
+	case d.bad:
+	case d.text[from] == '[':
+		v.Set(v.Slice3(0, v.Len(), v.Len())) // who appends to it, copies it
+		*before = written{d.text[from:d.at], v}
+	case d.text[from] == '{':
+		*before = written{d.text[from:d.at], v}
 	}
 }
 
@@ -359,9 +429,48 @@ func (d *plainDecoder) number() string {
 	return d.text[from:d.at]
 }
 
+// isSimple reports whether a text is of characters of ASCII alone that stand for themselves within a string, but for the quotation mark:
+// then a string goes to the next of these.
+func isSimple(data []byte) bool {
+	const (
+		spaces = 0x2020202020202020
+		high   = 0x8080808080808080
+	)
+	if bytes.IndexByte(data, '\\') >= 0 {
+		return false
+	}
+	i := 0
+	for ; i+16 <= len(data); i += 16 {
+		// A byte below a space borrows, and leaves the high bit of its own place.
+		v, w := binary.LittleEndian.Uint64(data[i:]), binary.LittleEndian.Uint64(data[i+8:])
+		if (v-spaces|v|w-spaces|w)&high != 0 {
+			return false
+		}
+	}
+	return standsForItself(string(data[i:]))
+}
+
+// standsForItself reports whether a string without quotation marks is of plain characters of ASCII.
+func standsForItself(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
 func (d *plainDecoder) str() string {
 	if d.expect('"'); d.bad {
 		return ""
+	}
+	n := strings.IndexByte(d.text[d.at:], '"')
+	if d.bad = n < 0; d.bad {
+		return ""
+	}
+	if says := d.text[d.at : d.at+n]; d.simple || standsForItself(says) {
+		d.at += n + 1
+		return says
 	}
 	from, plain, ascii := d.at, true, true
 	for ; d.at < len(d.text); d.at++ {

@@ -264,7 +264,7 @@ func replay(path string) (_ *Replay, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.done()) }()
 	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status}
 	if err := r.fillObserved(b); err != nil {
 		return nil, err
