@@ -76,7 +76,7 @@ type plainDecoder struct {
 	depth int
 	bad   bool
 
-	simple bool          // see isSimple
+	simple bool      // see isSimple
 	before []written // of the line before, by the place of the field of the outermost structure; nil: none is remembered
 }
 

@@ -131,34 +131,28 @@ func isSum(data []byte, sum string) bool {
 	return string(digits[:]) == sum
 }
 
-func (r *reader) fill(b *Bundle) (err error) {
-	source, err := r.read(caseSourceFile)
-	if err != nil {
-		return err
-	}
-	b.CaseSource = bytes.Clone(source)
-	if err := r.fillObserved(b); err != nil {
+func (r *reader) fill(b *Bundle) error {
+	if err := cmp.Or(r.fillObserved(b), r.fillInput(b)); err != nil {
 		return err
 	}
 	// Derived files are read strictly: a field that this version does not know could change what they say.
-	for _, f := range []struct {
-		name   string
-		into   any
-		strict bool
-	}{
-		{pinsFile, &b.Pins, false},
-		{environmentFile, &b.Environment, false},
-		{featuresFile, &b.Features, true},
-		{evaluationFile, &b.Evaluation, true},
-	} {
-		if err := r.decode(f.name, f.into, f.strict); err != nil {
-			return err
-		}
+	if err := cmp.Or(r.decode(featuresFile, &b.Features, true), r.decode(evaluationFile, &b.Evaluation, true)); err != nil {
+		return err
 	}
 	if of := b.Evaluation.Case; of != "" && of != b.Case.ID {
 		return fmt.Errorf("%s is of case %q, and %s of case %q", evaluationFile, of, caseFile, b.Case.ID)
 	}
 	return nil
+}
+
+// fillInput reads what nothing is derived from.
+func (r *reader) fillInput(b *Bundle) error {
+	source, err := r.read(caseSourceFile)
+	if err != nil {
+		return err
+	}
+	b.CaseSource = bytes.Clone(source)
+	return cmp.Or(r.decode(pinsFile, &b.Pins, false), r.decode(environmentFile, &b.Environment, false))
 }
 
 // fillObserved reads what a verdict is derived from: the input, the plan that was carried out, and what was observed.
