@@ -245,15 +245,14 @@ func standsForItself(s []byte) bool {
 		quotes = '"' * ones
 		slants = '\\' * ones
 	)
-	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		w := binary.LittleEndian.Uint64(s[i:])
+	for ; len(s) >= 8; s = s[8:] {
+		w := binary.LittleEndian.Uint64(s)
 		quote, slant := w^quotes, w^slants
 		if (w|(w-' '*ones)|(quote-ones)|(slant-ones))&high != 0 {
 			return false
 		}
 	}
-	for _, c := range s[i:] {
+	for _, c := range s {
 		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
 			return false
 		}
