@@ -3,8 +3,11 @@
 package bench
 
 import (
+	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -207,6 +210,46 @@ func BenchmarkTrials(b *testing.B) {
 			b.ReportMetric(float64(trials), "planned-trials")
 		})
 	}
+}
+
+// BenchmarkReplay replays a folder of 1,000 bundles, each of another case: reading, deciding and holding the report against the sealed one.
+func BenchmarkReplay(b *testing.B) {
+	const cases = 1000
+	program, dir := program(b), b.TempDir()
+	experiment(b, dir, 2*cases, cases, 2, "keyword")
+	execute(b, dir, program, "run", "experiment.yaml", "--results", "results")
+	bundles, err := filepath.Glob(filepath.Join(dir, "results", "*", "*.bundle.zip"))
+	if err != nil || len(bundles) != cases {
+		b.Fatalf("%d bundles, %v", len(bundles), err)
+	}
+	trials := 0
+	for _, path := range bundles {
+		trials += lines(b, path, "observations/generations.jsonl")
+	}
+	for b.Loop() {
+		u := execute(b, dir, program, "replay", "results")
+		if want := fmt.Sprintf("%d with the bytes that were sealed", cases); !strings.Contains(u.stdout, want) {
+			b.Fatalf("not %s:\n%s", want, u.stdout)
+		}
+		b.ReportMetric(cases/u.cpu.Seconds(), "bundles/cpu-s")
+		b.ReportMetric(cases/u.wall.Seconds(), "bundles/s")
+		b.ReportMetric(u.peakMB, "peak-MB")
+	}
+	b.ReportMetric(float64(trials)/cases, "trials/bundle")
+}
+
+// lines counts the lines of a file of a bundle.
+func lines(b *testing.B, bundle, name string) int {
+	b.Helper()
+	z, err := zip.OpenReader(bundle)
+	if err != nil {
+		b.Fatal(err)
+	}
+	data, err := fs.ReadFile(z, name)
+	if err := errors.Join(err, z.Close()); err != nil {
+		b.Fatal(err)
+	}
+	return bytes.Count(data, []byte{'\n'})
 }
 
 // BenchmarkCorpus indexes 100,000 chunks, and then proves presence by a complete scan of the finished store.

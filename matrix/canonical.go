@@ -3,6 +3,7 @@ package matrix
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -21,6 +22,12 @@ import (
 func Canonical(v any) (b []byte, err error) {
 	err = canonical(v, func(data []byte) { b = bytes.Clone(data) })
 	return b, err
+}
+
+// IsCanonical reports whether data is v's canonical bytes.
+func IsCanonical(data []byte, v any) (is bool, err error) {
+	err = canonical(v, func(own []byte) { is = bytes.Equal(data, own) })
+	return is, err
 }
 
 // Digest returns "sha256:<hex>" of v's canonical bytes.
@@ -232,9 +239,39 @@ func compareUTF16(a, b []byte) int {
 	return slices.Compare(utf16.Encode([]rune(string(a))), utf16.Encode([]rune(string(b))))
 }
 
+// standsForItself reports whether a string is of characters of ASCII alone that are written as they are. Of eight at once each test leaves
+// the high bit of the first byte that it is for, and may leave those behind it.
+func standsForItself(s []byte) bool {
+	const (
+		ones   = 0x0101010101010101
+		high   = 0x80 * ones
+		quotes = '"' * ones
+		slants = '\\' * ones
+	)
+	for ; len(s) >= 8; s = s[8:] {
+		w := binary.LittleEndian.Uint64(s)
+		quote, slant := w^quotes, w^slants
+		if (w|(w-' '*ones)|(quote-ones)|(slant-ones))&high != 0 {
+			return false
+		}
+	}
+	for _, c := range s {
+		if c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
 func appendString(b []byte, s string) ([]byte, error) {
+	begin := len(b)
+	b = append(append(b, '"'), s...)
+	if standsForItself(b[begin+1:]) {
+		return append(b, '"'), nil
+	}
+	b = b[:begin]
 	if !utf8.ValidString(s) {
-		return nil, fmt.Errorf("string %q is not valid UTF-8", s)
+		return b, fmt.Errorf("string %q is not valid UTF-8", s)
 	}
 	b = append(b, '"')
 	from := 0 // of what is not yet written

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 )
 
 // canonicalPlain appends v's canonical bytes to b, if they follow without encoding/json: from structs, maps, slices, pointers, valid
@@ -169,7 +168,11 @@ func (e *plainEncoder) value(v reflect.Value, as *encoder) {
 		e.bad = true
 		return
 	}
-	defer func() { e.depth-- }()
+	e.present(v, as)
+	e.depth--
+}
+
+func (e *plainEncoder) present(v reflect.Value, as *encoder) {
 	switch {
 	case as.ref:
 		e.string(v.Field(0).String())
@@ -225,7 +228,10 @@ func (e *plainEncoder) structure(v reflect.Value, as *encoder) {
 	begin := len(e.out)
 	for i := range as.fields {
 		f := &as.fields[i]
-		value := v.FieldByIndex(f.path)
+		value := v.Field(f.path[0])
+		for _, i := range f.path[1:] {
+			value = value.Field(i)
+		}
 		if f.omitEmpty && isEmpty(value) || f.omitZero && (f.ref && value.Field(0).Len() == 0 || !f.ref && value.IsZero()) {
 			continue
 		}
@@ -258,8 +264,10 @@ func (e *plainEncoder) braces(begin int) {
 }
 
 func (e *plainEncoder) string(s string) {
-	if e.bad = e.bad || !utf8.ValidString(s); !e.bad {
-		e.out, _ = appendString(e.out, s)
+	if !e.bad {
+		var err error
+		e.out, err = appendString(e.out, s)
+		e.bad = err != nil
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"maps"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 )
 
 // A bundle is a zip file in one form alone: its members are stored, not compressed, in the order of their paths, one behind the other,
@@ -122,7 +123,18 @@ type archive struct {
 	file    *os.File
 	at      io.ReaderAt // the file, or all that it holds
 	all     []byte      // that it holds; nil: it is read member by member
-	entries map[string]entry
+	entries []entry     // in the order of their paths
+}
+
+// archives keeps the memory that small archives are read into.
+var archives sync.Pool
+
+// recycle gives the memory of the archive back. What was read of it must be in use no more.
+func (a *archive) recycle() {
+	if all := a.all; all != nil {
+		a.at, a.all, a.entries = nil, nil, nil
+		archives.Put(&all)
+	}
 }
 
 // openArchive reads what stands behind the members, and holds it to the one form. With all, a small archive is read at once: its members
@@ -130,7 +142,11 @@ type archive struct {
 func openArchive(f *os.File, size int64, all bool) (a *archive, err error) {
 	const small = 4 << 20
 	if all && size <= small {
-		data := make([]byte, size)
+		var data []byte
+		if kept, ok := archives.Get().(*[]byte); ok {
+			data = *kept
+		}
+		data = slices.Grow(data[:0], int(size))[:size]
 		if _, err := f.ReadAt(data, 0); err != nil {
 			return nil, err
 		}
@@ -164,14 +180,10 @@ func newArchive(f io.ReaderAt, size int64) (*archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) != n || n == 0 || entries[n-1].next() != from || !bytes.Equal(directory(nil, entries), tail) {
+	if len(entries) != n || n == 0 || entries[n-1].next() != from || !bytes.Equal(directory(make([]byte, 0, len(tail)), entries), tail) {
 		return nil, errNotOurForm
 	}
-	a := &archive{at: f, entries: make(map[string]entry, n)}
-	for _, e := range entries {
-		a.entries[e.name] = e
-	}
-	return a, nil
+	return &archive{at: f, entries: entries}, nil
 }
 
 var errNotOurForm = errors.New("it is a zip file in another form than that of a bundle: unpack it into a folder and open that")
@@ -179,13 +191,13 @@ var errNotOurForm = errors.New("it is a zip file in another form than that of a 
 func decodeEntries(b []byte, n int) ([]entry, error) {
 	le := binary.LittleEndian
 	entries := make([]entry, 0, n)
-	at := int64(0)
+	at, text := int64(0), string(b) // which the names are parts of
 	for len(b) >= entrySize {
 		size := entrySize + int(le.Uint16(b[entryName:]))
 		if len(b) < size || le.Uint32(b[entryMore:]) != 0 {
 			return nil, errNotOurForm
 		}
-		e := entry{name: string(b[entrySize:size]), crc: le.Uint32(b[entryCRC:]), size: int64(le.Uint32(b[entryLength:])), at: at}
+		e := entry{name: text[len(text)-len(b):][entrySize:size], crc: le.Uint32(b[entryCRC:]), size: int64(le.Uint32(b[entryLength:])), at: at}
 		switch {
 		case !staysInside(e.name):
 			return nil, fmt.Errorf("path %q leaves the bundle", e.name)
@@ -203,16 +215,31 @@ func decodeEntries(b []byte, n int) ([]entry, error) {
 
 func (a *archive) close() error { return a.file.Close() }
 
-func (a *archive) names() ([]string, error) { return slices.Sorted(maps.Keys(a.entries)), nil }
+func (a *archive) names() ([]string, error) {
+	names := make([]string, len(a.entries))
+	for i := range a.entries {
+		names[i] = a.entries[i].name
+	}
+	return names, nil
+}
+
+// entry finds a member, nil where there is none.
+func (a *archive) entry(name string) *entry {
+	i, ok := slices.BinarySearchFunc(a.entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
+	if !ok {
+		return nil
+	}
+	return &a.entries[i]
+}
 
 // member finds a member of at most limit bytes.
-func (a *archive) member(name string, limit int64) (entry, error) {
-	e, ok := a.entries[name]
-	if !ok {
-		return e, fmt.Errorf("%q: %w", name, os.ErrNotExist)
+func (a *archive) member(name string, limit int64) (*entry, error) {
+	e := a.entry(name)
+	if e == nil {
+		return nil, fmt.Errorf("%q: %w", name, os.ErrNotExist)
 	}
 	if e.size > limit {
-		return e, fmt.Errorf("%q has %d bytes; the limit is %d", name, e.size, limit)
+		return nil, fmt.Errorf("%q has %d bytes; the limit is %d", name, e.size, limit)
 	}
 	return e, nil
 }
@@ -280,7 +307,7 @@ func (a *archive) holds(m *Manifest) error {
 			withheld++
 		}
 	}
-	if _, ok := a.entries[sumsFile]; !ok {
+	if !a.has(sumsFile) {
 		return fmt.Errorf("%q: %w", sumsFile, os.ErrNotExist)
 	}
 	if n := len(a.entries) + withheld - len(m.Files) - 2; n != 0 {
@@ -289,7 +316,4 @@ func (a *archive) holds(m *Manifest) error {
 	return nil
 }
 
-func (a *archive) has(name string) bool {
-	_, ok := a.entries[name]
-	return ok
-}
+func (a *archive) has(name string) bool { return a.entry(name) != nil }

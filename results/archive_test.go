@@ -243,11 +243,10 @@ func FuzzArchive(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var names []string
-		for name := range a.entries {
-			names = append(names, name)
+		names, err := a.names()
+		if err != nil {
+			t.Fatal(err)
 		}
-		slices.Sort(names)
 		var out bytes.Buffer
 		z := newArchiveWriter(&out)
 		for _, name := range names {

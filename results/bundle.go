@@ -70,7 +70,7 @@ const blobFolder = "blobs/sha256"
 // blobPath returns where a blob stands in a bundle.
 func blobPath(ref string) string {
 	hexSum := strings.TrimPrefix(ref, "sha256:")
-	return path.Join(blobFolder, hexSum[:2], hexSum)
+	return blobFolder + "/" + hexSum[:2] + "/" + hexSum
 }
 
 // blobRef is the reference of what stands at a path of a bundle, "" where that is no place of a blob.

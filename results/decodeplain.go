@@ -1,7 +1,9 @@
 package results
 
 import (
+	"bytes"
 	"encoding"
+	"encoding/binary"
 	"encoding/json"
 	"math/bits"
 	"reflect"
@@ -12,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
 // decodePlain reads one JSON value into what into points to, if the value is plain: with the keys that are written here, each once, and
@@ -23,15 +26,49 @@ func decodePlain(data []byte, into any) bool {
 	if v.Kind() != reflect.Pointer || v.IsNil() || !v.Elem().IsZero() {
 		return false
 	}
-	d := plainDecoder{text: string(data)}
-	if d.value(v.Elem(), decoderOf(v.Type().Elem())); !d.bad {
+	d := plainDecoder{text: string(data), simple: isSimple(bytes.TrimSuffix(data, []byte{'\n'}))}
+	_, d.share = into.(*verdict.Features) // repetitions say the same
+	return d.whole(v.Elem(), decoderOf(v.Type().Elem()))
+}
+
+// whole reads the text as one value.
+func (d *plainDecoder) whole(v reflect.Value, as *decoder) bool {
+	if d.value(v, as); !d.bad {
 		d.space()
 	}
 	if d.bad || d.at < len(d.text) {
-		v.Elem().SetZero()
+		v.SetZero()
 		return false
 	}
 	return true
+}
+
+// lineDecoder reads the lines of a file, each as decodePlain does it. Where a line has a list or an object that is written as that of the
+// same name was in the line before, as repetitions have their context and their prompt, both share what it holds.
+type lineDecoder struct {
+	as     *decoder
+	before []written // by the place of the field
+}
+
+// written is a list or an object as it is written, "" for none, and as it was read.
+type written struct {
+	text string
+	as   reflect.Value
+}
+
+func newLineDecoder(t reflect.Type) *lineDecoder {
+	as := decoderOf(t)
+	return &lineDecoder{as: as, before: make([]written, len(as.order))}
+}
+
+// decode reads a line; text is what it says.
+func (l *lineDecoder) decode(line []byte, text string, into reflect.Value) bool {
+	d := plainDecoder{text: text, simple: isSimple(line), before: l.before}
+	if d.whole(into, l.as) {
+		return true
+	}
+	clear(l.before) // what it read is no more
+	return false
 }
 
 // plainDecoder is where it stands in a text. Strings are parts of the text, which is copied once for all of them.
@@ -40,6 +77,12 @@ type plainDecoder struct {
 	at    int
 	depth int
 	bad   bool
+
+	simple bool // see isSimple
+	bySort bool // the keys that were met last stand in the order of their names
+	share  bool // the members of a list share what is written alike in one and the next
+
+	before []written // what the next structure may share, by the place of the field; nil: nothing
 }
 
 // decoder says how a type is read.
@@ -48,15 +91,23 @@ type decoder struct {
 	custom bool         // it reads itself, as JSON
 	text   bool         // it reads itself, as text
 	fields map[string]*fieldDecoder
-	order  []*fieldDecoder // as they are written
+	order  []*fieldDecoder // as they stand in the structure
+	sorted []*fieldDecoder // by their names
 	elem   *decoder
 }
 
 type fieldDecoder struct {
 	name string
-	path []int // through structures that are embedded
-	n    int   // its place in order
+	head string // with quotation marks and a colon
+	path []int  // through structures that are embedded
+	n    int    // its place in order
+	at   int    // and in sorted
 	*decoder
+}
+
+// shares reports whether what a field holds may be shared with another structure that holds the same.
+func (f *fieldDecoder) shares() bool {
+	return (f.kind == reflect.Slice || f.kind == reflect.Struct) && !f.custom && !f.text
 }
 
 var (
@@ -111,6 +162,10 @@ func makeDecoder(t reflect.Type, made map[reflect.Type]*decoder) *decoder {
 	case reflect.Struct:
 		d.fields = map[string]*fieldDecoder{}
 		d.structure(t, nil, made)
+		d.sorted = slices.SortedFunc(slices.Values(d.order), func(a, b *fieldDecoder) int { return strings.Compare(a.name, b.name) })
+		for at, field := range d.sorted {
+			field.at = at
+		}
 	default:
 		d.kind = reflect.Invalid
 	}
@@ -139,7 +194,7 @@ func (d *decoder) structure(t reflect.Type, at []int, made map[reflect.Type]*dec
 			d.kind = reflect.Invalid
 			return
 		}
-		field := &fieldDecoder{name, path, len(d.order), makeDecoder(f.Type, made)}
+		field := &fieldDecoder{name: name, head: `"` + name + `":`, path: path, n: len(d.order), decoder: makeDecoder(f.Type, made)}
 		d.fields[name], d.order = field, append(d.order, field)
 	}
 }
@@ -150,16 +205,20 @@ func (d *plainDecoder) value(v reflect.Value, as *decoder) {
 		d.bad = true
 		return
 	}
-	defer func() { d.depth-- }()
 	d.space()
-	if d.bad || d.at == len(d.text) {
+	switch {
+	case d.bad || d.at == len(d.text):
 		d.bad = true
-		return
-	}
-	if d.text[d.at] == 'n' {
+	case d.text[d.at] == 'n':
 		d.null(as)
-		return
+	default:
+		d.present(v, as)
 	}
+	d.depth--
+}
+
+// present reads a value that is not null, and does not begin with white space.
+func (d *plainDecoder) present(v reflect.Value, as *decoder) {
 	switch {
 	case as.custom:
 		from := d.at
@@ -216,13 +275,19 @@ func (d *plainDecoder) slice(v reflect.Value, as *decoder) {
 	if d.expect('['); d.bad {
 		return
 	}
+	var before []written
 	for n := 0; !d.closed(']', n); n++ {
 		if n == v.Cap() {
 			v.Grow(1)
 		}
 		v.SetLen(n + 1)
+		if d.share && n == 1 && as.elem.kind == reflect.Struct {
+			before = make([]written, len(as.elem.order))
+		}
+		d.before = before
 		d.value(v.Index(n), as.elem)
 	}
+	d.before = nil
 	if v.IsNil() {
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	}
@@ -261,32 +326,81 @@ func (d *plainDecoder) structure(v reflect.Value, as *decoder) {
 	if d.expect('{'); d.bad {
 		return
 	}
+	before := d.before
+	d.before = nil
 	seen, next := uint(0), 0
 	for n := 0; !d.closed('}', n); n++ {
-		key := d.key()
-		if d.bad {
-			return
-		}
-		var f *fieldDecoder
-		for next < len(as.order) && f == nil { // most stand in the order in which they are written
-			if as.order[next].name == key {
-				f = as.order[next]
-			}
-			next++
-		}
+		f := d.field(as, &next)
 		if f == nil {
-			if f = as.fields[key]; f == nil {
-				d.bad = true // it may be a key in other letters
-				return
-			}
-			next = f.n + 1
+			d.bad = true // it may be a key in other letters
+			return
 		}
 		bit := uint(1) << f.n
 		if d.bad = seen&bit != 0; d.bad {
 			return
 		}
 		seen |= bit
-		d.value(v.FieldByIndex(f.path), f.decoder)
+		into := v.Field(f.path[0])
+		for _, i := range f.path[1:] {
+			into = into.Field(i)
+		}
+		if before != nil && f.shares() {
+			d.shared(into, f, &before[f.n])
+		} else {
+			d.value(into, f.decoder)
+		}
+	}
+}
+
+// field reads a key and finds its field, nil where there is none. Most keys stand in the order of the structure or, in a canonical text,
+// in that of their names: the search goes on at the place next in the order that was met last.
+func (d *plainDecoder) field(as *decoder, next *int) *fieldDecoder {
+	fields := as.order
+	if d.bySort {
+		fields = as.sorted
+	}
+	d.space()
+	if *next < len(fields) && strings.HasPrefix(d.text[d.at:], fields[*next].head) {
+		f := fields[*next]
+		d.at, *next = d.at+len(f.head), *next+1
+		return f
+	}
+	key := d.key()
+	if d.bad {
+		return nil
+	}
+	for *next < len(fields) {
+		f := fields[*next]
+		if *next++; f.name == key {
+			return f
+		}
+	}
+	f := as.fields[key]
+	if f != nil {
+		d.bySort = !d.bySort
+		if *next = f.n + 1; d.bySort {
+			*next = f.at + 1
+		}
+	}
+	return f
+}
+
+// shared reads a list or an object, or takes the one before where it is written alike.
+func (d *plainDecoder) shared(v reflect.Value, f *fieldDecoder, before *written) {
+	if before.text != "" && strings.HasPrefix(d.text[d.at:], before.text) {
+		v.Set(before.as)
+		d.at += len(before.text)
+		return
+	}
+	from := d.at
+	d.value(v, f.decoder)
+	switch {
+	case d.bad:
+	case d.text[from] == '[':
+		v.Set(v.Slice3(0, v.Len(), v.Len())) // who appends to it, copies it
+		*before = written{d.text[from:d.at], v}
+	case d.text[from] == '{':
+		*before = written{d.text[from:d.at], v}
 	}
 }
 
@@ -359,9 +473,47 @@ func (d *plainDecoder) number() string {
 	return d.text[from:d.at]
 }
 
+// isSimple reports whether a text is of characters of ASCII alone that stand for themselves within a string, but for the quotation mark:
+// then a string goes to the next of these.
+func isSimple(data []byte) bool {
+	const (
+		spaces = 0x2020202020202020
+		high   = 0x8080808080808080
+	)
+	if bytes.IndexByte(data, '\\') >= 0 {
+		return false
+	}
+	for ; len(data) >= 16; data = data[16:] {
+		// A byte below a space borrows, and leaves the high bit of its own place.
+		v, w := binary.LittleEndian.Uint64(data), binary.LittleEndian.Uint64(data[8:])
+		if (v-spaces|v|w-spaces|w)&high != 0 {
+			return false
+		}
+	}
+	return standsForItself(string(data))
+}
+
+// standsForItself reports whether a string without quotation marks is of plain characters of ASCII.
+func standsForItself(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
 func (d *plainDecoder) str() string {
 	if d.expect('"'); d.bad {
 		return ""
+	}
+	n := strings.IndexByte(d.text[d.at:], '"')
+	if d.bad = n < 0; d.bad {
+		return ""
+	}
+	if says := d.text[d.at : d.at+n]; d.simple || standsForItself(says) {
+		d.at += n + 1
+		return says
 	}
 	from, plain, ascii := d.at, true, true
 	for ; d.at < len(d.text); d.at++ {

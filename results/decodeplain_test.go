@@ -139,6 +139,39 @@ func TestBundlesArePlain(t *testing.T) {
 	}
 }
 
+// What is written alike in one line and the next is shared, also behind a line that is left to encoding/json, and each line is read as if
+// it stood alone.
+func TestLinesShare(t *testing.T) {
+	t.Parallel()
+	text := `{"call_key":"1","packed":[{"id":"a","units":1}],"usage":{"input_tokens":3},"prompt":[]}
+{"call_key":"2","packed":[{"id":"a","units":1}],"usage":{"input_tokens":3},"prompt":[]}
+{"call_key":"3","packed":[{"id":"a","units":1}],"usage":{"input_tokens":3},"Call_Key":"in other letters"}
+{"call_key":"4","packed":[{"id":"a","units":1},{"id":"b"}],"usage":{"input_tokens":3,"output_tokens":4}}
+{"call_key":"5","packed": [{"id":"a","units":1},{"id":"b"}],"usage":{"input_tokens":3,"output_tokens":4},"reason":"\u00e9"}
+{"call_key":"6","packed":null,"notes":["é"]}
+{"call_key":"7","packed":[{"id":"a","units":1},{"id":"b"}],"notes":["é"]}
+`
+	got, err := decodeLines[matrix.Trial]([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		var want matrix.Trial
+		if err := json.Unmarshal([]byte(line), &want); err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got[i], want) {
+			t.Errorf("line %d is %+v, and alone %+v", i+1, got[i], want)
+		}
+	}
+	if &got[0].Packed[0] != &got[1].Packed[0] || got[0].Usage.InputTokens != got[1].Usage.InputTokens {
+		t.Error("two lines that say the same do not share it")
+	}
+	if _ = append(got[0].Packed, matrix.Packed{ID: "more"}); len(got[1].Packed) != 1 || cap(got[1].Packed) != 1 {
+		t.Error("what is appended to one would be appended to both")
+	}
+}
+
 func FuzzDecodePlain(f *testing.F) {
 	for _, path := range goldens(f) {
 		for _, name := range []string{manifestFile, caseFile, experimentFile, planFile, storeFile, featuresFile, evaluationFile, generationsFile, retrievalsFile} {

@@ -141,5 +141,10 @@ func inChunks(from *io.SectionReader, use func(chunk []byte)) error {
 
 // staysInside reports whether the path of a file is one inside of its bundle, on every system.
 func staysInside(name string) bool {
-	return fs.ValidPath(name) && name != "." && !strings.ContainsAny(name, "\\:\x00")
+	for _, c := range []byte{'\\', ':', 0} {
+		if strings.IndexByte(name, c) >= 0 {
+			return false
+		}
+	}
+	return fs.ValidPath(name) && name != "."
 }

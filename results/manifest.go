@@ -3,12 +3,11 @@ package results
 import (
 	"bytes"
 	"cmp"
-	"encoding/hex"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -118,11 +117,9 @@ func decodeManifest(data []byte) (*Manifest, error) {
 	if err := decodeStrict(data, &m); err != nil || m.Schema != ManifestSchema {
 		return nil, cmp.Or(checkSchema(data, ManifestSchema), err) // of a newer one nothing else is to be said
 	}
-	again, err := matrix.Canonical(&m)
-	if err != nil {
+	if is, err := matrix.IsCanonical(data, &m); err != nil {
 		return nil, err
-	}
-	if !bytes.Equal(again, data) {
+	} else if !is {
 		return nil, errors.New("its bytes are not the canonical form of its content")
 	}
 	return &m, m.check()
@@ -193,7 +190,8 @@ func (m *Manifest) check() error {
 func checkFiles(files []File) error {
 	var total int64
 	folded := make(map[string]bool, len(files))
-	for i, f := range files {
+	for i := range files {
+		f := &files[i]
 		lower := strings.ToLower(f.Path)
 		switch {
 		case !staysInside(f.Path):
@@ -207,7 +205,7 @@ func checkFiles(files []File) error {
 		case f.Class != ClassInput && f.Class != ClassObserved && f.Class != ClassDerived:
 			return fmt.Errorf("file %q is of the unknown class %q", f.Path, f.Class)
 		case f.Restricted != strings.HasPrefix(f.Path, restrictedFolder+"/"),
-			f.Restricted && (f.Path != path.Join(restrictedFolder, f.SHA256) || f.Class != ClassObserved || f.Size != roundedUp(f.Size)):
+			f.Restricted && (f.Path != restrictedFolder+"/"+f.SHA256 || f.Class != ClassObserved || f.Size != roundedUp(f.Size)):
 			return fmt.Errorf("file %q is restricted in another way than restricted files are", f.Path)
 		case !isHexSum(f.SHA256):
 			return fmt.Errorf("file %q has no sum", f.Path)
@@ -224,6 +222,13 @@ func checkFiles(files []File) error {
 }
 
 func isHexSum(s string) bool {
-	b, err := hex.DecodeString(s)
-	return err == nil && len(b) == 32 && s == strings.ToLower(s)
+	if len(s) != 2*sha256.Size {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }

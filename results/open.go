@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -32,7 +33,7 @@ func openBundle(path string) (_ *Bundle, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.done()) }()
 	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status, Withheld: r.withheld()}
 	return b, r.fill(b)
 }
@@ -54,7 +55,6 @@ func ReadFile(bundle, name string) (data []byte, err error) {
 type reader struct {
 	files
 	manifest *Manifest
-	listed   map[string]File
 	texts    map[string]string // by reference
 }
 
@@ -71,11 +71,25 @@ func openReader(path string) (*reader, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.close())
 	}
-	r := &reader{files: f, manifest: m, listed: make(map[string]File, len(m.Files)), texts: map[string]string{}}
-	for _, f := range m.Files {
-		r.listed[f.Path] = f
+	return &reader{files: f, manifest: m, texts: make(map[string]string, len(m.Files))}, nil
+}
+
+// listed finds a file in the manifest, nil where it lists none.
+func (r *reader) listed(name string) *File {
+	i, ok := slices.BinarySearchFunc(r.manifest.Files, name, func(f File, name string) int { return strings.Compare(f.Path, name) })
+	if !ok {
+		return nil
 	}
-	return r, nil
+	return &r.manifest.Files[i]
+}
+
+// done closes a bundle of which nothing that was read is in use any more.
+func (r *reader) done() error {
+	err := r.close()
+	if a, ok := r.files.(*archive); ok {
+		a.recycle()
+	}
+	return err
 }
 
 func readManifest(f files) (*Manifest, error) {
@@ -95,49 +109,50 @@ func readManifest(f files) (*Manifest, error) {
 
 // read returns a listed file whose size and sum are as listed.
 func (r *reader) read(name string) ([]byte, error) {
-	f, ok := r.listed[name]
-	if !ok {
+	f := r.listed(name)
+	if f == nil {
 		return nil, fmt.Errorf("%q is not listed in %s", name, manifestFile)
 	}
 	data, err := r.files.read(name, f.Size)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(data)
-	if f.told(int64(len(data))) != f.Size || hex.EncodeToString(sum[:]) != f.SHA256 {
+	if f.told(int64(len(data))) != f.Size || !isSum(data, f.SHA256) {
 		return nil, fmt.Errorf("%q is not the file that %s lists: its sum differs", name, manifestFile)
 	}
 	return data, nil
 }
 
-func (r *reader) fill(b *Bundle) (err error) {
-	source, err := r.read(caseSourceFile)
-	if err != nil {
-		return err
-	}
-	b.CaseSource = bytes.Clone(source)
-	if err := r.fillObserved(b); err != nil {
+// isSum reports whether data has a sum, in hexadecimal digits.
+func isSum(data []byte, sum string) bool {
+	var digits [2 * sha256.Size]byte
+	own := sha256.Sum256(data)
+	hex.Encode(digits[:], own[:])
+	return string(digits[:]) == sum
+}
+
+func (r *reader) fill(b *Bundle) error {
+	if err := cmp.Or(r.fillObserved(b), r.fillInput(b)); err != nil {
 		return err
 	}
 	// Derived files are read strictly: a field that this version does not know could change what they say.
-	for _, f := range []struct {
-		name   string
-		into   any
-		strict bool
-	}{
-		{pinsFile, &b.Pins, false},
-		{environmentFile, &b.Environment, false},
-		{featuresFile, &b.Features, true},
-		{evaluationFile, &b.Evaluation, true},
-	} {
-		if err := r.decode(f.name, f.into, f.strict); err != nil {
-			return err
-		}
+	if err := cmp.Or(r.decode(featuresFile, &b.Features, true), r.decode(evaluationFile, &b.Evaluation, true)); err != nil {
+		return err
 	}
 	if of := b.Evaluation.Case; of != "" && of != b.Case.ID {
 		return fmt.Errorf("%s is of case %q, and %s of case %q", evaluationFile, of, caseFile, b.Case.ID)
 	}
 	return nil
+}
+
+// fillInput reads what nothing is derived from.
+func (r *reader) fillInput(b *Bundle) error {
+	source, err := r.read(caseSourceFile)
+	if err != nil {
+		return err
+	}
+	b.CaseSource = bytes.Clone(source)
+	return cmp.Or(r.decode(pinsFile, &b.Pins, false), r.decode(environmentFile, &b.Environment, false))
 }
 
 // fillObserved reads what a verdict is derived from: the input, the plan that was carried out, and what was observed.
@@ -159,7 +174,7 @@ func (r *reader) fillObserved(b *Bundle) (err error) {
 	if b.Case.ID != r.manifest.CaseID {
 		return fmt.Errorf("%s is of case %q, and %s of case %q", manifestFile, r.manifest.CaseID, caseFile, b.Case.ID)
 	}
-	if _, rewritten := r.listed[rewritingFile]; rewritten {
+	if r.listed(rewritingFile) != nil {
 		b.Observations.Rewriting = &matrix.Rewriting{}
 		if err := r.decode(rewritingFile, b.Observations.Rewriting, false); err != nil {
 			return err
@@ -171,7 +186,7 @@ func (r *reader) fillObserved(b *Bundle) (err error) {
 	if b.Observations.Trials, err = readLines[matrix.Trial](r, generationsFile); err != nil {
 		return err
 	}
-	if _, judged := r.listed[judgementsFile]; judged {
+	if r.listed(judgementsFile) != nil {
 		if b.Observations.Judgements, err = readLines[matrix.Judgement](r, judgementsFile); err != nil {
 			return err
 		}
@@ -242,14 +257,20 @@ func readLines[T any](r *reader, name string) ([]T, error) {
 // decodeLines reads one value a line.
 func decodeLines[T any](data []byte) ([]T, error) {
 	const many = 1 << 10
+	text := string(data) // copied once for all lines
 	out := slices.Grow([]T(nil), min(bytes.Count(data, []byte{'\n'}), many))
+	lines := newLineDecoder(reflect.TypeFor[T]())
 	for n := 1; len(data) > 0; n++ {
 		line, rest, whole := bytes.Cut(data, []byte{'\n'})
 		if !whole || len(line) > maxLine {
 			return nil, fmt.Errorf("line %d is cut or too long", n)
 		}
+		says := text[len(text)-len(data):][:len(line)]
 		out, data = append(out, *new(T)), rest
-		if err := decode(line, &out[n-1]); err != nil {
+		if lines.decode(line, says, reflect.ValueOf(&out[n-1]).Elem()) {
+			continue
+		}
+		if err := json.Unmarshal(line, &out[n-1]); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
@@ -274,8 +295,8 @@ func (r *reader) text(t *matrix.Text) error {
 		if name == "" {
 			return fmt.Errorf("%q is not a reference to a blob", t.Ref)
 		}
-		f := r.listed[name]
-		if f.Restricted && !r.has(name) {
+		f := r.listed(name)
+		if f != nil && f.Restricted && !r.has(name) {
 			return nil // withheld
 		}
 		data, err := r.read(name)

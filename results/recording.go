@@ -113,7 +113,7 @@ func (rec *Recording) Reenacted(now *Bundle) (*Replay, error) {
 	b := *now
 	b.Manifest = rec.Manifest // who sealed it decides what a difference means
 	out := &Replay{
-		Path: rec.Path, Case: rec.Case.ID, Execution: rec.Manifest.ExecID, Bundle: &b, Reenacted: now.Path, Same: true,
+		Path: rec.Path, Case: rec.Case.ID, Execution: rec.Manifest.ExecID, Bundle: &b, Reenacted: now.Path, Same: true, own: sameEvaluator(&rec.Manifest),
 		Sealed: decided(&rec.Evaluation), Now: decided(&now.Evaluation),
 	}
 	for name, into := range map[string]*[]byte{featuresFile: &out.Features, evaluationFile: &out.Evaluation} {

@@ -208,10 +208,16 @@ type Replay struct {
 
 	Reenacted string `json:"reenacted,omitempty"` // path of the bundle that was made, where the case was run again with this one as its backends
 
-	// Bundle is the bundle with what is derived now, Features and Evaluation the same as RFC 8785.
-	Bundle               *Bundle `json:"-"`
+	// Bundle is the bundle with what is derived now, Features and Evaluation the same as RFC 8785. Was is what [Open] reads; nil where
+	// the bytes are not the same, and then Bundle lacks what nothing is derived from.
+	Bundle, Was          *Bundle `json:"-"`
 	Features, Evaluation []byte  `json:"-"`
+
+	own bool // this very program sealed it, as far as it can be known
 }
+
+// Slim lets go of the bundles and of what was derived, of which a report of many replays shows nothing.
+func (r *Replay) Slim() { r.Bundle, r.Was, r.Features, r.Evaluation = nil, nil, nil, nil }
 
 // Decided is a verdict with the rules that it was decided by.
 type Decided struct {
@@ -235,7 +241,7 @@ func (r *Replay) State() State {
 	switch {
 	case r.Same:
 		return StateIntact
-	case sameEvaluator(&r.Bundle.Manifest):
+	case r.own:
 		return StateBroken
 	}
 	return StateEvaluator
@@ -264,7 +270,7 @@ func replay(path string) (_ *Replay, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() { err = errors.Join(err, r.done()) }()
 	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status}
 	if err := r.fillObserved(b); err != nil {
 		return nil, err
@@ -278,15 +284,20 @@ func replay(path string) (_ *Replay, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Replay{Path: path, Case: b.Case.ID, Execution: r.manifest.ExecID, Bundle: b, Same: true}
+	out := &Replay{Path: path, Case: b.Case.ID, Execution: r.manifest.ExecID, Bundle: b, Same: true, own: sameEvaluator(r.manifest)}
 	out.Features, out.Evaluation = again.files[0].data, again.files[1].data
 	sealed := &again.evaluation
-	for _, f := range again.files {
+	var was Bundle
+	for i, f := range again.files {
 		data, err := r.read(f.name)
 		if err != nil {
 			return nil, err
 		}
 		if bytes.Equal(data, f.data) {
+			into := [...]any{&was.Features, &was.Evaluation}[i]
+			if err := decodeJSON(data, into, true); err != nil {
+				return nil, fmt.Errorf("%q: %w", f.name, err)
+			}
 			continue
 		}
 		out.Same, out.Differ = false, append(out.Differ, f.name)
@@ -299,6 +310,14 @@ func replay(path string) (_ *Replay, err error) {
 				return nil, fmt.Errorf("%q: %w", f.name, err)
 			}
 		}
+	}
+	if out.Same {
+		b.Withheld = r.withheld()
+		if err := r.fillInput(b); err != nil {
+			return nil, err
+		}
+		out.Was = new(*b)
+		out.Was.Features, out.Was.Evaluation = was.Features, was.Evaluation
 	}
 	b.Features, b.Evaluation = again.features, again.evaluation
 	out.Sealed, out.Now = decided(sealed), decided(&b.Evaluation)

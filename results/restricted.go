@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path"
 	"regexp"
 	"strings"
 
@@ -33,7 +32,7 @@ func (f *File) told(size int64) int64 {
 // refPath returns where the blob that a reference names stands in a bundle; "" for something else than a reference.
 func refPath(ref string) string {
 	if sum, ok := strings.CutPrefix(ref, matrix.RestrictedRef+"sha256:"); ok && isHexSum(sum) {
-		return path.Join(restrictedFolder, sum)
+		return restrictedFolder + "/" + sum
 	}
 	if isRef(ref) {
 		return blobPath(ref)

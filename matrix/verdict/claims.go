@@ -87,13 +87,15 @@ func (k *Checker) Check(answer string, packed []matrix.Packed) AnswerCheck {
 // CheckSaid judges what an answer says, its form read.
 func (k *Checker) CheckSaid(said Said, packed []matrix.Packed) AnswerCheck {
 	text := k.answer(withoutPositions(said.Text))
-	var c AnswerCheck
+	c := AnswerCheck{Claims: make([]ClaimResult, 0, len(k.claims))}
 	c.Empty = !said.Refused && text.text == "" && foldString(said.Text) == ""
 	c.Citations, c.Fabricated = said.citations(packed)
 	context := sync.OnceValue(func() []read { return k.context(packed) })
 	stated, violated, missing := false, false, false
+	knows := &known{context: context}
 	for i := range k.claims {
-		result, says := k.claims[i].check(text, context, c.Citations, &known{said: k.claims[i].said, context: context}, packed)
+		*knows = known{said: k.claims[i].said, context: context}
+		result, says := k.claims[i].check(text, context, c.Citations, knows, packed)
 		c.Claims = append(c.Claims, result)
 		stated = stated || says
 		violated = violated || result.State == ClaimViolated

@@ -101,13 +101,21 @@ type readTrial struct {
 
 // foldedPrompt is a prompt, read once.
 type foldedPrompt struct {
-	refs     string
+	of       []matrix.PromptMessage
 	text     matrix.Text
 	folded   Folded
-	messages []string // folded
-	words    []string
+	messages []string       // folded
+	distinct []string       // its words; nil where nobody asked
 	counts   map[string]int // of its words; nil where nobody asked
 	shown    *shown         // nil: nothing
+}
+
+// words returns the distinct words of the prompt, sorted.
+func (p *foldedPrompt) words() []string {
+	if p.distinct == nil {
+		p.distinct = distinctWords(p.folded.String())
+	}
+	return p.distinct
 }
 
 // shown is what the last trial with a prompt had in its context.
@@ -117,14 +125,10 @@ type shown struct {
 }
 
 func (x *extractor) readPrompt(messages []matrix.PromptMessage) *foldedPrompt {
-	refs := ""
-	for _, m := range messages {
-		refs += m.Text.Ref + "\n"
-	}
-	if refs != x.last.refs || refs == "" {
+	same := func(a, b matrix.PromptMessage) bool { return a.Text.Ref == b.Text.Ref }
+	if len(messages) == 0 || !slices.EqualFunc(messages, x.last.of, same) {
 		text := joinPrompt(messages)
-		folded := FoldText(text.Value)
-		x.last = foldedPrompt{refs: refs, text: text, folded: folded, words: distinctWords(folded.String())}
+		x.last = foldedPrompt{of: messages, text: text, folded: FoldText(text.Value)}
 		for _, m := range messages {
 			x.last.messages = append(x.last.messages, x.fold(m.Text).String())
 		}
@@ -449,7 +453,7 @@ func (x *extractor) readPacked(out *TrialFeatures, t *matrix.Trial, prompt *fold
 		if text != "" && strings.Count(prompt.text.Value, text) > strings.Count(x.base.text, text) {
 			out.Carried++
 		}
-		if mostlyIn(x.brought(p.Text), prompt.words) || x.mostlyAdded(p.Text) {
+		if mostlyIn(x.brought(p.Text), prompt.words()) || x.mostlyAdded(p.Text) {
 			out.Worded++
 		}
 		if x.mentioned(prompt.text.Value, p.ID) || x.mentioned(prompt.text.Value, p.Source) {
@@ -488,6 +492,6 @@ func (x *extractor) readAnswer(out *TrialFeatures, t *matrix.Trial, prompt *fold
 	if bare := FoldText(StripCitations(said.Text)).String(); bare != "" && !check.Refused {
 		out.Copied = strings.Contains(prompt.folded.String(), strings.TrimRight(bare, " .!?"))
 		answer := distinctWords(bare)
-		out.Grounded = out.Copied || mostlyIn(answer, prompt.words) && !foreignFigure(answer, prompt.words)
+		out.Grounded = out.Copied || mostlyIn(answer, prompt.words()) && !foreignFigure(answer, prompt.words())
 	}
 }

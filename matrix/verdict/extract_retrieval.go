@@ -195,10 +195,8 @@ func repeats(a, b []string) bool {
 	// A word that turns or narrows what is said makes another fact of it.
 	return !slices.ContainsFunc(b, func(w string) bool {
 		_, shared := slices.BinarySearch(a, w)
-		return !shared && slices.Contains(turningWords(), w)
+		return !shared && slices.Contains(turningWords, w)
 	})
 }
 
-func turningWords() []string {
-	return strings.Fields("no not never none nobody only except unless without until before after nicht kein keine nie nur ohne außer bis sans ne pas jamais sauf")
-}
+var turningWords = strings.Fields("no not never none nobody only except unless without until before after nicht kein keine nie nur ohne außer bis sans ne pas jamais sauf")

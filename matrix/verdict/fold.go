@@ -16,6 +16,9 @@ func foldString(s string) string { return normalise(s, true) }
 // normalise is foldString with or without case folding. It works through the text once: ASCII goes byte by byte, and a run of other
 // characters, with the ASCII character that its first mark may belong to, goes through the Unicode tables.
 func normalise(s string, foldCase bool) string {
+	if out, ok := normaliseASCII(s, foldCase); ok {
+		return out
+	}
 	s = strings.ToValidUTF8(s, "\ufffd") // once, and not as each step would do it
 	if strings.ContainsFunc(s, unseen) {
 		s = strings.Map(func(r rune) rune {
@@ -45,6 +48,50 @@ func normalise(s string, foldCase bool) string {
 	}
 	return strings.TrimSuffix(n.out.String(), " ")
 }
+
+// normaliseASCII is normalise for a text of ASCII that can be seen; ok is false for another. Most texts are such, and many do not change.
+func normaliseASCII(s string, foldCase bool) (_ string, ok bool) {
+	var out strings.Builder
+	from, space := 0, true // what comes from there on is not yet written; a space stands before, or nothing
+	write := func(to int, c string) {
+		if out.Len() == 0 {
+			out.Grow(len(s))
+		}
+		out.WriteString(s[from:to])
+		out.WriteString(c)
+		from = to + 1
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c > ' ' && c < 0x7f:
+			space = false
+			switch {
+			case c == '`' || c == '"':
+				write(i, "'")
+			case foldCase && c >= 'A' && c <= 'Z':
+				write(i, lowerLetters[c-'A':][:1])
+			}
+		case c == ' ' && !space:
+			space = true
+		case c == ' ' || c >= '\t' && c <= '\r':
+			if space {
+				write(i, "")
+			} else {
+				write(i, " ")
+			}
+			space = true
+		default:
+			return "", false
+		}
+	}
+	if out.Len() == 0 && from == 0 {
+		return strings.TrimSuffix(s, " "), true
+	}
+	write(len(s), "")
+	return strings.TrimSuffix(out.String(), " "), true
+}
+
+const lowerLetters = "abcdefghijklmnopqrstuvwxyz"
 
 type normaliser struct {
 	out      strings.Builder

@@ -10,7 +10,7 @@ import (
 type prose struct {
 	text       string // normalised
 	tokens     []token
-	dates      map[int]dated     // by first token
+	dates      map[int]dated     // by first token; nil: none, as of the maps below
 	dayOf      map[int]int       // token of a day → token of its month
 	quantities map[int]*quantity // by first token, and by that of the number
 	intervals  map[int]*interval // by first token, and by that of the first number
@@ -27,7 +27,7 @@ type part struct {
 // readProse normalises a text, splits it into tokens and finds its dates and quantities. Marks of Markdown and HTML that a reader does
 // not see go; a paragraph, a line of a list or a table, and a heading begin a block, beyond which no negation reaches.
 func readProse(s string) *prose {
-	p := &prose{dates: map[int]dated{}, dayOf: map[int]int{}}
+	p := &prose{}
 	p.normalise(unmarked(s))
 	p.tokens = tokenise(p.text)
 	next := 1
@@ -39,6 +39,9 @@ func readProse(s string) *prose {
 	}
 	strike(p.tokens)
 	for _, d := range findDates(p.tokens) {
+		if p.dates == nil {
+			p.dates, p.dayOf = map[int]dated{}, map[int]int{}
+		}
 		p.dates[d.from] = d
 		if d.dayAt >= 0 {
 			p.dayOf[d.dayAt] = d.monthAt
@@ -240,12 +243,31 @@ func (p *prose) original(at int, end bool) int {
 	if !end {
 		at++ // the character that begins there
 	}
+	if asItCame(p.text[b.start:], b.source, at) {
+		if !end {
+			at--
+		}
+		return b.from + at
+	}
 	n := sort.Search(len(b.source), func(n int) bool { return len(tokenText(b.source[:runeEnd(b.source, n)])) >= at })
 	n = runeEnd(b.source, n)
 	if !end {
 		n = runeStart(b.source, n-1)
 	}
 	return b.from + n
+}
+
+// asItCame reports whether n bytes at the start of a block were left as they came, and are plain.
+func asItCame(text, source string, n int) bool {
+	if n < 1 || n > len(source) || n > len(text) || text[:n] != source[:n] || source[n-1] == ' ' {
+		return false
+	}
+	for i := range n {
+		if source[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 func runeEnd(s string, n int) int {

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -117,5 +118,34 @@ func BenchmarkCheck(b *testing.B) {
 				k.Check(text, nil)
 			}
 		})
+	}
+}
+
+// A text of ASCII is folded, and found again where it came from, in one pass; the tables of Unicode make the same of it.
+func TestPlainTextIsFoldedAsAny(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	const letters = "abcXYZ 019.,\"`'-[](){}\t\n\r\v\f  \x00\x1f\x7f"
+	for range 20_000 {
+		text := make([]byte, random.IntN(24))
+		for i := range text {
+			text[i] = letters[random.IntN(len(letters))]
+		}
+		s := string(text)
+		for _, fold := range []bool{false, true} {
+			// A letter that folds to itself takes the text through the tables.
+			want := strings.TrimSuffix(normalise(s+" \u00df", fold), "ss")
+			want = strings.TrimSuffix(strings.TrimSuffix(want, "\u00df"), " ")
+			if got := normalise(s, fold); got != want {
+				t.Fatalf("%q, case folded %t: %q and %q", s, fold, got, want)
+			}
+		}
+		p := readProse(s)
+		for _, token := range p.tokens {
+			at := p.origin(stated{token.start, token.finish})
+			if at.From < 0 || at.To > len(s) || at.From > at.To || !strings.EqualFold(tokenText(s[at.From:at.To]), p.text[token.start:token.finish]) {
+				t.Fatalf("%q: token %q comes from %+v", s, token.text, at)
+			}
+		}
 	}
 }

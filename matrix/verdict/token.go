@@ -46,6 +46,9 @@ func tokenise(text string) []token {
 // space before it, or "10²" would be read as 102 and "1½" as 11/2. A long dash gets spaces: it ends a clause and joins nothing. Digits of
 // every script become ours.
 func tokenText(s string) string {
+	if text, ok := normaliseASCII(s, false); ok {
+		return text
+	}
 	if strings.ContainsFunc(s, composedDigit) {
 		s = spreadDigits(s)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/culprit-rag/culprit/results"
 )
@@ -12,6 +13,9 @@ import (
 func SameReport(sealed, now *results.Bundle) (bool, error) {
 	seen := *now
 	seen.Environment = sealed.Environment // observed, and not derived
+	if reflect.DeepEqual(sealed, &seen) {
+		return true, nil // they are drawn from the same
+	}
 	var pages [2]bytes.Buffer
 	for i, b := range []*results.Bundle{sealed, &seen} {
 		if err := Explain(&pages[i], b, Options{Full: true}); err != nil {
