@@ -47,12 +47,13 @@ func tokenise(text string) []token {
 // every script become ours.
 func tokenText(s string) string {
 	if text, ok := normaliseASCII(s, false); ok {
-		return text
+		s = text
+	} else {
+		if strings.ContainsFunc(s, composedDigit) {
+			s = spreadDigits(s)
+		}
+		s = strings.ReplaceAll(normalise(s, false), "\u2044", "/")
 	}
-	if strings.ContainsFunc(s, composedDigit) {
-		s = spreadDigits(s)
-	}
-	s = strings.ReplaceAll(normalise(s, false), "\u2044", "/")
 	if strings.ContainsRune(s, '~') {
 		s = spans.ReplaceAllString(s, "$1-$2")
 	}
