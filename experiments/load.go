@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -113,21 +114,28 @@ type loader struct {
 
 func (l *loader) filesRead() []string { return slices.Compact(slices.Sorted(slices.Values(l.files))) }
 
+// compile compiles both schemas, at the same time: it is a good part of what a command takes before its first call.
 func (l *loader) compile() error {
+	var forCases error
+	var both sync.WaitGroup
+	both.Go(func() {
+		source, err := readSchema("case")
+		if err == nil {
+			l.caseShape, err = newShape(source, "case")
+		}
+		if err != nil {
+			forCases = fmt.Errorf("compiling the schema of cases: %w", err)
+		}
+	})
 	source, err := experimentSchema(l.options.Schemas)
-	if err != nil {
-		return err
+	if err == nil {
+		l.experimentShape, err = newShape(source, "")
 	}
-	if l.experimentShape, err = newShape(source, ""); err != nil {
+	both.Wait()
+	if err != nil {
 		return fmt.Errorf("compiling the schema of experiments: %w", err)
 	}
-	if source, err = readSchema("case"); err != nil {
-		return err
-	}
-	if l.caseShape, err = newShape(source, "case"); err != nil {
-		return fmt.Errorf("compiling the schema of cases: %w", err)
-	}
-	return nil
+	return forCases
 }
 
 func (l *loader) load(name string) *Loaded {

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/matrix"
 )
 
@@ -221,10 +223,23 @@ func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *
 // that the execution ended.
 func (e *Execution) Finish(s Summary) error {
 	s.Schema, s.Execution, s.ReenactedOf = SummarySchema, e.id, e.reenacts
-	if err := e.finish(&s); err != nil {
-		return fmt.Errorf("execution %q: summary %q: %w", e.id, filepath.Join(e.Dir(), summaryFile), err)
+	var bundles int
+	var sum string
+	summed := make(chan error, 1)
+	go func() { // beside the writing, which takes as long
+		summed <- crash.Guard(func() (err error) {
+			bundles, sum, err = e.sealed()
+			return err
+		})()
+	}()
+	err := e.finish(&s)
+	if err != nil {
+		err = fmt.Errorf("execution %q: summary %q: %w", e.id, filepath.Join(e.Dir(), summaryFile), err)
 	}
-	return e.end(&s)
+	if err := cmp.Or(err, <-summed); err != nil {
+		return err
+	}
+	return e.end(&s, bundles, sum)
 }
 
 func (e *Execution) finish(s *Summary) error {

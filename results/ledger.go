@@ -135,21 +135,23 @@ func (e *Execution) Begin(x *matrix.Experiment, ids, digests []string, resumed b
 	return e.enter(r)
 }
 
+// sealed counts the bundles of the execution, and sums their manifests up.
+func (e *Execution) sealed() (bundles int, sum string, err error) {
+	paths, err := Bundles(e.out, e.id)
+	if err != nil {
+		return 0, "", err
+	}
+	sum, err = bundlesSum(paths)
+	return len(paths), sum, err
+}
+
 // end writes into the ledger that the execution ended, and what it left.
-func (e *Execution) end(s *Summary) error {
-	bundles, err := Bundles(e.out, e.id)
-	if err != nil {
-		return err
-	}
-	sum, err := bundlesSum(bundles)
-	if err != nil {
-		return err
-	}
+func (e *Execution) end(s *Summary, bundles int, sum string) error {
 	made := s.Totals
 	if e.reenacts != "" {
 		made = Totals{} // they are those of the bundle
 	}
-	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: made.Calls, Paid: made.Paid, InDoubt: made.InDoubt, Bundles: len(bundles), BundlesSum: sum})
+	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: made.Calls, Paid: made.Paid, InDoubt: made.InDoubt, Bundles: bundles, BundlesSum: sum})
 }
 
 func bundlesSum(bundles []string) (string, error) {

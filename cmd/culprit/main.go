@@ -27,10 +27,10 @@ func culprit() int {
 	// Reading thousands of cases leaves a heap that a run would let grow to twice its size; collecting earlier keeps the peak
 	// near what is needed, for a few percent of time.
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50)
+		debug.SetGCPercent(25)
 	}
 	// A heap of a few megabytes is then collected many times a second. This counts as live and is never touched, so that it takes no
-	// memory and lets the heap of every run grow by half of it more.
+	// memory and lets the heap of every run grow by a quarter of it more.
 	ballast := make([]byte, 10<<20)
 	defer runtime.KeepAlive(ballast)
 	registry, err := builtIn()
