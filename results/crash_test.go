@@ -30,6 +30,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("survived")
 		os.Exit(0)
 	}
+	identified = func(Tool) bool { return true } // the tests are built without a commit
 	os.Exit(m.Run())
 }
 

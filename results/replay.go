@@ -248,11 +248,14 @@ func (r *Replay) State() State {
 }
 
 // sameEvaluator reports whether this very program sealed a bundle, as far as it can be known. The digest of the rules says nothing of the
-// code behind them.
+// code behind them, and a build that bears neither a version nor a commit, as go run makes it, is told from no other.
 func sameEvaluator(m *Manifest) bool {
 	tool := BuildTool()
-	return m.Evaluator.Ruleset == verdict.Ruleset() && tool == m.Tool && !tool.Dirty
+	return m.Evaluator.Ruleset == verdict.Ruleset() && tool == m.Tool && !tool.Dirty && identified(tool)
 }
+
+// identified reports whether a build says which one it is. Tests, which are built without a commit, know that they sealed what they read.
+var identified = func(t Tool) bool { return t.Commit != "" || t.Version != "devel" }
 
 // ReplayBundle makes features and evaluation of a bundle again from what was given and observed. It reads nothing but the bundle,
 // each file once and held to its sum in the manifest, and writes nothing. The digest of the observations is taken from the manifest: what

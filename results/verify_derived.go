@@ -37,8 +37,11 @@ func (v *verifier) checkDerived() {
 		return
 	}
 	name, why := v.step, "and the same program sealed it"
-	if !sameEvaluator(v.manifest) {
-		name, why = stepEvaluator, fmt.Sprintf("by the same rules in another build: it was sealed by %s, and this is %s", v.manifest.Tool, BuildTool())
+	if tool := BuildTool(); !sameEvaluator(v.manifest) {
+		name, why = stepEvaluator, fmt.Sprintf("by the same rules in another build: it was sealed by %s, and this is %s", v.manifest.Tool, tool)
+		if tool == v.manifest.Tool {
+			why = fmt.Sprintf("by the same rules, and builds that bear no commit of their own (%s) are told apart by nothing", tool)
+		}
 	}
 	same := true
 	if says := asked(b, &again.features); says != "" {

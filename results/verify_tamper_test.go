@@ -339,3 +339,19 @@ func verifyArchive(data []byte) State {
 	}
 	return v.State
 }
+
+// Nobody can say of two builds that bear no commit that they are one: an honest bundle is not called broken after a change of the program.
+func TestVerifyByABuildWithoutACommit(t *testing.T) { //nolint:paralleltest // it changes what the others rely on, and runs while they wait
+	was := identified
+	identified = func(Tool) bool { return false }
+	t.Cleanup(func() { identified = was })
+	dir := current(t, "pass")
+	if v := Verify(dir, Policy{}); v.State != StateIntact || !v.Derived {
+		t.Errorf("as it was sealed it is %s: %s", v.State, listed(v))
+	}
+	edited(t, dir, evaluationFile, `"outcome":"pass"`, `"outcome":"fail"`)
+	reseal(t, dir, nil)
+	if v := Verify(dir, Policy{}); v.State != StateEvaluator || !strings.Contains(listed(v), "told apart by nothing") {
+		t.Errorf("with another verdict it is %s: %s", v.State, listed(v))
+	}
+}
