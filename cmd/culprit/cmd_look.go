@@ -187,7 +187,12 @@ func (o *looking) summary() (*results.Summary, error) {
 			return summary, err
 		}
 	}
-	return nil, usage("no results in %q: make some with culprit run <experiment>, or name their folder with --results", o.results)
+	return nil, noResults(o.results)
+}
+
+// noResults says that a folder holds no execution, and what to do.
+func noResults(folder string) error {
+	return usage("no results in %q: make some with culprit run <experiment>, or name their folder with --results", folder)
 }
 
 // notFound makes a usage error of a name that is not there; other errors are kept.
