@@ -123,10 +123,10 @@ func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	a.showCases(p.Cases)
 	line(a.out, "  total       at most "+counted(p.Generations, "generation", "generations")+" and "+counted(p.Searches, "search", "searches"))
 	if p.Usual < p.Generations {
-		a.wrapped("              "+counted(p.Usual, "generation", "generations")+" expected, where every cell is run and no case fails")
+		a.wrapped("              " + counted(p.Usual, "generation", "generations") + " expected, where every cell is run and no case fails")
 	}
 	if p.Once < p.Generations {
-		a.wrapped("              "+counted(p.Once, "generation", "generations")+" where the generator declares itself deterministic")
+		a.wrapped("              " + counted(p.Once, "generation", "generations") + " where the generator declares itself deterministic")
 	}
 	a.showJudge(e, p)
 	a.showSpending(e, p.Spending)
