@@ -175,7 +175,10 @@ func (o *looking) summary() (*results.Summary, error) {
 	}
 	if asked != "" {
 		summary, err := results.ReadSummary(o.results, asked)
-		return summary, notFound(err)
+		if errors.Is(err, results.ErrNotFound) {
+			err = usage("%w: culprit history lists the executions", err)
+		}
+		return summary, err
 	}
 	ids, err := results.Executions(o.results)
 	if err != nil {
