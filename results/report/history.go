@@ -34,7 +34,7 @@ func History(w io.Writer, h *results.History, o Options) error {
 
 // pastOf draws a line for each bundle of a case, with what is another than in the execution before it.
 func (p *page) pastOf(h *results.History) {
-	p.line(p.bold(Safe(h.Case)) + "   " + counted(len(h.Entries)+h.More, "execution", "executions") + p.dim("   A passes k/n, with its interval at 95 %"))
+	p.tailed(p.bold(Safe(h.Case))+"   "+counted(len(h.Entries)+h.More, "execution", "executions"), "   ", "A passes k/n, with its interval at 95 %")
 	p.blank()
 	label, rate := 0, 0
 	labels, rates := make([]string, len(h.Entries)), make([]string, len(h.Entries))
