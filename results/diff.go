@@ -233,7 +233,7 @@ func (d *CaseDiff) story() string {
 		add("%s: %s → %s.", g.Name, g.Left, g.Right)
 	}
 	for _, c := range d.Checks {
-		add("%s: %s → %s.", c.Name, c.Left, c.Right)
+		add("%s: %s → %s.", c.Name, cmp.Or(c.Left, "–"), cmp.Or(c.Right, "–"))
 	}
 	for _, c := range d.Cells {
 		if c.Differs == matrix.Yes {

@@ -99,6 +99,10 @@ func TestPythonVerifiesTheSeal(t *testing.T) {
 			edited(t, dir, journalFile, "\"}\n{\"seq\":2", "\"}{\"seq\":2")
 			reseal(t, dir, nil)
 		}},
+		"a byte of an answer changed in place": {code: 1, want: "Bad CRC-32", bytes: func(_ *testing.T, data []byte) []byte {
+			data[bytes.Index(data, []byte("answer "))] = 'A'
+			return data
+		}},
 		"something behind the zip file":  {code: 2, want: "not in the one form", bytes: func(_ *testing.T, data []byte) []byte { return append(data, 0) }},
 		"something before the zip file":  {code: 2, want: "not in the one form", bytes: func(_ *testing.T, data []byte) []byte { return append([]byte("#!/bin/sh\n"), data...) }},
 		"a time in the header of a file": {code: 2, want: "not in the one form", bytes: func(_ *testing.T, data []byte) []byte { data[11] ^= 1; return data }},

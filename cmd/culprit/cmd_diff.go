@@ -78,7 +78,8 @@ func (a *app) diff(ctx context.Context, args []string, o diffOptions) error {
 			return err
 		}
 		if len(ids) < 2 {
-			return usage("%s in %q: two are needed to compare", counted(len(ids), "execution", "executions"), o.results)
+			return usage("%s in %q: two are needed to compare: culprit run <experiment> makes another, and --results names another folder",
+				counted(len(ids), "execution", "executions"), o.results)
 		}
 		args = []string{string(ids[1]), string(ids[0])}
 	}

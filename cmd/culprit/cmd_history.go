@@ -67,7 +67,7 @@ func (a *app) history(ctx context.Context, o historyOptions) (err error) {
 		return err
 	}
 	if len(there) == 0 && len(ledger.Records) == 0 {
-		return usage("no results in %q: make some with culprit run <experiment>, or name their folder with --results", o.results)
+		return noResults(o.results)
 	}
 	x, err := index.Open(ctx, o.results, a.counting("reading bundles"))
 	a.clearLine()
@@ -169,7 +169,7 @@ func (a *app) rebuildIndex(ctx context.Context, folder string) (err error) {
 	x, err := index.Rebuild(ctx, folder, a.counting("reading bundles"))
 	a.clearLine()
 	if errors.Is(err, fs.ErrNotExist) {
-		return &usageError{err}
+		return noResults(folder)
 	}
 	if err != nil {
 		return err

@@ -46,7 +46,9 @@ func (a *app) repairJournal(path, to string) error {
 	}
 	r, err := results.RepairJournal(path, to)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || errors.Is(err, results.ErrJournal):
+	case errors.Is(err, fs.ErrNotExist):
+		return usage("journal %s: not found: name its file; culprit resume names one that is damaged", quote(path))
+	case errors.Is(err, fs.ErrExist) || errors.Is(err, results.ErrJournal):
 		return &usageError{err}
 	case err != nil:
 		return err

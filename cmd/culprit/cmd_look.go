@@ -175,7 +175,10 @@ func (o *looking) summary() (*results.Summary, error) {
 	}
 	if asked != "" {
 		summary, err := results.ReadSummary(o.results, asked)
-		return summary, notFound(err)
+		if errors.Is(err, results.ErrNotFound) {
+			err = usage("%w: culprit history lists the executions", err)
+		}
+		return summary, err
 	}
 	ids, err := results.Executions(o.results)
 	if err != nil {
@@ -187,7 +190,12 @@ func (o *looking) summary() (*results.Summary, error) {
 			return summary, err
 		}
 	}
-	return nil, usage("no results in %q: make some with culprit run <experiment>, or name their folder with --results", o.results)
+	return nil, noResults(o.results)
+}
+
+// noResults says that a folder holds no execution, and what to do.
+func noResults(folder string) error {
+	return usage("no results in %q: make some with culprit run <experiment>, or name their folder with --results", folder)
 }
 
 // notFound makes a usage error of a name that is not there; other errors are kept.

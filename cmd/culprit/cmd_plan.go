@@ -123,10 +123,10 @@ func (a *app) showPlans(e *matrix.Experiment, p *plans) {
 	a.showCases(p.Cases)
 	line(a.out, "  total       at most "+counted(p.Generations, "generation", "generations")+" and "+counted(p.Searches, "search", "searches"))
 	if p.Usual < p.Generations {
-		line(a.out, "              "+counted(p.Usual, "generation", "generations")+" expected, where every cell is run and no case fails")
+		a.wrapped("              " + counted(p.Usual, "generation", "generations") + " expected, where every cell is run and no case fails")
 	}
 	if p.Once < p.Generations {
-		line(a.out, "              "+counted(p.Once, "generation", "generations")+" where the generator declares itself deterministic")
+		a.wrapped("              " + counted(p.Once, "generation", "generations") + " where the generator declares itself deterministic")
 	}
 	a.showJudge(e, p)
 	a.showSpending(e, p.Spending)
@@ -323,7 +323,7 @@ func mostOf(p *matrix.Plan) string {
 
 // showPlanned lists cells: which, how often, in how many cases where they differ in it, and what each changes and when.
 func (a *app) showPlanned(cells []*planned, cases int, differ bool) {
-	const longest = 36
+	longest := min(36, max(len("D/context-reversed"), a.width()-64)) // leaves room for what the cell changes
 	width, times := 0, 0
 	for _, c := range cells {
 		times = max(times, report.Columns(c.times)+2)
@@ -385,10 +385,13 @@ func (a *app) showSubjects(cases []*matrix.Plan, differ bool) {
 		if differ {
 			head += padded(fmt.Sprintf("%3d generations, %s", p.Generations(), counted(len(p.Retrievals), "search", "searches")), calls) + "   "
 		}
-		texts := report.Wrap(own[i], max(a.width()-report.Columns(head), 24))
-		if len(texts) == 0 {
+		room := a.width() - report.Columns(head)
+		if room < 30 || own[i] == "" { // too narrow to stand beside it
 			line(a.out, strings.TrimRight(head, " "))
+			head = strings.Repeat(" ", 8)
+			room = a.width() - len(head)
 		}
+		texts := report.Wrap(own[i], room)
 		for j, text := range texts {
 			if j > 0 {
 				head = strings.Repeat(" ", report.Columns(head))

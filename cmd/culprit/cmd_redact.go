@@ -12,17 +12,20 @@ import (
 )
 
 func (a *app) redactCommand() *cobra.Command {
-	var out string
+	var out, folder string
 	most := string(matrix.Internal)
 	c := &cobra.Command{
-		Use:     "redact <bundle>…",
+		Use:     "redact <bundle>...",
 		GroupID: groupLook,
 		Short:   "Copy bundles without their restricted texts",
 		Long: `Copy bundles to another folder without the texts that the experiment's sensitivity makes
 restricted, and without what was made of them: prompts, answers and judgements. Manifest and
 sums stay the same bytes, so that seal and signatures hold for the copy, and the verdict can be
-made again from what is left. Nothing is changed in place. A case is copied as it was written.`,
-		Example: `  culprit redact results/20261129T200000Z-k3f9qa/*.bundle.zip --out redacted
+made again from what is left. Nothing is changed in place. A case is copied as it was written.
+
+A <bundle> is a file, a folder that it was unpacked into, a folder of bundles, or the id of an
+execution.`,
+		Example: `  culprit redact 20261129T200000Z-k3f9qa --out redacted
   culprit explain long-haul-cabin --results redacted`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -37,9 +40,14 @@ made again from what is left. Nothing is changed in place. A case is copied as i
 			case len(args) == 0:
 				return usage("culprit redact takes bundles, and got none")
 			}
-			return a.redact(args, out)
+			bundles, err := findBundles(folder, args)
+			if err != nil {
+				return err
+			}
+			return a.redact(bundles, out)
 		},
 	}
+	c.Flags().StringVar(&folder, "results", defaultResults, "`folder` of the results, for ids of executions")
 	c.Flags().StringVar(&out, "out", "", "`folder` of the copies, laid out as results are")
 	c.Flags().StringVar(&most, "max-sensitivity", most, "the highest `level` that is copied")
 	c.Flags().BoolVar(&a.json, "json", false, "print one JSON object (culprit.redacted/v1)")

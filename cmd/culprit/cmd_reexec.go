@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -54,6 +56,9 @@ culprit run.`,
 
 func (a *app) reexec(ctx context.Context, o reexecOptions) error {
 	then, err := results.Open(o.bundle)
+	if _, missing := os.Stat(o.bundle); errors.Is(missing, fs.ErrNotExist) {
+		return usage("bundle %s: not found: name the file of one bundle, such as those that culprit report names", quote(o.bundle))
+	}
 	if err != nil {
 		return &usageError{err}
 	}

@@ -218,6 +218,9 @@ func (a *app) listUnfinished(o resumeOptions) error {
 func (a *app) listLeft(l *results.Left) {
 	made, unpaid := l.Calls()
 	line := fmt.Sprintf("  of the others: %s, %d of them unpaid, and %d in doubt", counted(made, "call", "calls"), unpaid, l.InDoubt)
+	if again := l.InDoubt - len(l.Undecided); again > 0 && l.Unread == 0 && !l.Busy {
+		line += fmt.Sprintf(" (%d of them made again or left out, and not listed)", again)
+	}
 	if l.Unread > 0 {
 		line += fmt.Sprintf("; the journal of %s is damaged", counted(l.Unread, "case", "cases"))
 	}

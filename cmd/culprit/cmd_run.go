@@ -161,12 +161,18 @@ func (a *app) early(ctx context.Context, l *experiments.Loaded, s *results.Summa
 	}
 	how := "go on with"
 	if errors.Is(err, runner.ErrBudget) {
-		how = "raise limits.budget"
+		limit := "limits.budget"
+		for _, name := range [...]string{"calls", "tokens", "cost"} {
+			if reached := "limits.budget." + name; strings.Contains(err.Error(), reached) {
+				limit = reached
+			}
+		}
+		how = "raise " + limit
 		if most, err := callsOf(ctx, l, left); err == nil {
 			how += fmt.Sprintf(", as what is left takes at most %s", counted(most, "call", "calls"))
 		}
 		how += ", and go on with"
-		line += " --set limits.budget=…"
+		line += " --set " + limit + "=…"
 	}
 	return fmt.Errorf("%w\n%s\n%s: %s", err, kept, how, line)
 }

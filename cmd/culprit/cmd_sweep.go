@@ -188,10 +188,16 @@ func (a *app) showSweep(e *matrix.Experiment, s *sweep, per int) {
 		}
 		if whole := text + padded(r.verdict, nameWidth) + "   " + mark; report.Columns(whole) <= a.width() {
 			text = whole
+			mark = ""
+		} else if whole = text + r.verdict + "   " + mark; report.Columns(whole) <= a.width() {
+			text, mark = whole, ""
 		} else {
-			text += r.verdict + "   " + mark
+			text += r.verdict
 		}
 		line(a.out, strings.TrimRight(text, " "))
+		if mark != "" { // too long to stand beside it
+			line(a.out, "      "+mark)
+		}
 	}
 	line(a.out, "")
 	if !slices.ContainsFunc(rows, func(r sweepRow) bool { return r.own }) {

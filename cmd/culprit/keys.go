@@ -22,6 +22,9 @@ const maxKeys = 1 << 20
 
 func readKeys(path string) ([]byte, fs.FileMode, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fmt.Errorf("there is no file %q; ssh-keygen -t ed25519 -f <file> makes a key, and <file>.pub beside it", path)
+	}
 	if err != nil {
 		return nil, 0, err
 	}

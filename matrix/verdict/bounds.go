@@ -121,7 +121,9 @@ func (k *known) miss(p *pattern, in *prose, from, to int) string {
 		return k.once(topic{p, what}, func() bool { return k.says(p, tells) })
 	}
 	for _, s := range [...]side{boundBefore(in, from), boundBehind(in, from, to)} {
-		if s != unbounded && !says([...]string{below: "below", above: "above"}[s], func(t []token, i int) bool { return tellsBound(t, i, s) }) {
+		what := [...]string{below: "below", above: "above"}
+		if s != unbounded && !says(what[s], func(t []token, i int) bool { return tellsBound(t, i, s) }) &&
+			!k.once(topic{p, what[s] + " it"}, func() bool { return k.bounds(p, s) }) {
 			return NearBounded
 		}
 	}
@@ -183,6 +185,21 @@ func (k *known) says(p *pattern, tells func([]token, int) bool) bool {
 		}
 	}
 	return false
+}
+
+// bounds reports whether the case, or the evidence that was packed, bounds what p wants on that side, in any words that are read so.
+func (k *known) bounds(p *pattern, s side) bool {
+	states := func(text *prose) bool {
+		for i := range text.tokens {
+			for _, byValue := range [...]bool{false, true} {
+				if end, _, ok := p.matchAt(text, i, byValue); ok && (boundBefore(text, i) == s || boundBehind(text, i, end) == s) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(k.said, states) || slices.ContainsFunc(k.context(), func(item read) bool { return item.gold && states(item.prose) })
 }
 
 // sentence returns the tokens of the sentence around [from,to).

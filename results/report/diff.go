@@ -26,7 +26,9 @@ func Diff(w io.Writer, d *results.Diff, o Options) error {
 		}
 	}
 	p.flow("", "   ", parts)
-	p.line(p.dim("k/n passes with its interval at 95 %; p of Fisher's exact test, two-sided; items of equal score are in no order"))
+	for _, line := range wrap("k/n passes with its interval at 95 %; p of Fisher's exact test, two-sided; items of equal score are in no order", p.width) {
+		p.line(p.dim(line))
+	}
 	p.blank()
 	for i := range d.Cases {
 		p.caseDiff(&d.Cases[i], o.All || len(d.Cases) == 1)

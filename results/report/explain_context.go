@@ -90,7 +90,7 @@ func (x *explained) packed(t *matrix.Trial, f *verdict.TrialFeatures, unit strin
 		if mark == "" {
 			textWidth = x.width - columns(line) - 2
 		}
-		line += pad(x.evidence.preview(k.Text.Value, textWidth), textWidth)
+		line += pad(x.evidence.preview(shownText(k.Text), textWidth), textWidth)
 		if mark != "" {
 			line += "  " + x.bold(mark)
 		}

@@ -42,8 +42,8 @@ func (x *explained) defect(d *verdict.Defect, several bool) {
 		x.labelled("grade", string(d.Grade)+": "+says)
 	}
 	first := d.TryFirst
-	if id := x.Case.ID; strings.HasSuffix(first, "culprit sweep") && shellWord(id) == id { // as it can be pasted
-		first += " --case " + id
+	if id := x.Case.ID; strings.HasSuffix(first, "culprit sweep") && shellWord(id) == id {
+		first = strings.TrimSuffix(first, "culprit sweep") + "culprit sweep <experiment> --case " + id
 	}
 	x.labelled("try first", first)
 	x.labelled("wasted effort", d.Wasted)

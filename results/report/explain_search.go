@@ -104,13 +104,21 @@ func (x *explained) ranking(r *matrix.Retrieval, f *verdict.RetrievalFeatures) {
 	var rows []hitRow
 	for _, rank := range window(len(r.Candidates), r.K, marks) {
 		h := &r.Candidates[rank-1]
-		rows = append(rows, hitRow{rank: rank, id: fitID(shownID(h.ID, h.Source), maxID), score: score(h.Score), mark: marks[rank], text: h.Text.Value})
+		rows = append(rows, hitRow{rank: rank, id: fitID(shownID(h.ID, h.Source), maxID), score: score(h.Score), mark: marks[rank], text: shownText(h.Text)})
 	}
 	below := ""
 	if r.Deeper && scoresRise(r) {
 		below = "; below it a longer search, which scores otherwise"
 	}
 	x.hits(rows, r.K, "k", below, len(r.Candidates))
+}
+
+// shownText is a text as a row shows it: one that is not in the bundle is named as such.
+func shownText(t matrix.Text) string {
+	if t.Withheld() {
+		return "(withheld)"
+	}
+	return t.Value
 }
 
 // scoresRise reports whether what stands behind the cutoff scores better than what stands before it.
@@ -322,7 +330,7 @@ func (x *explained) rerank() {
 		if marks[rank] != "" {
 			mark += "  " + marks[rank]
 		}
-		rows = append(rows, hitRow{rank: rank, id: fitID(shownID(h.ID, h.Source), maxID), score: score(h.Score), mark: mark, text: h.Text.Value})
+		rows = append(rows, hitRow{rank: rank, id: fitID(shownID(h.ID, h.Source), maxID), score: score(h.Score), mark: mark, text: shownText(h.Text)})
 	}
 	x.hits(rows, r.RerankTop, "top", "", len(r.Reranked))
 	x.blank()

@@ -34,7 +34,7 @@ func History(w io.Writer, h *results.History, o Options) error {
 
 // pastOf draws a line for each bundle of a case, with what is another than in the execution before it.
 func (p *page) pastOf(h *results.History) {
-	p.line(p.bold(Safe(h.Case)) + "   " + counted(len(h.Entries)+h.More, "execution", "executions") + p.dim("   A passes k/n, with its interval at 95 %"))
+	p.tailed(p.bold(Safe(h.Case))+"   "+counted(len(h.Entries)+h.More, "execution", "executions"), "   ", "A passes k/n, with its interval at 95 %")
 	p.blank()
 	label, rate := 0, 0
 	labels, rates := make([]string, len(h.Entries)), make([]string, len(h.Entries))
@@ -50,7 +50,23 @@ func (p *page) pastOf(h *results.History) {
 			before = &h.Entries[i+1]
 		}
 		line := fmt.Sprintf("  %s %s  %s  %s", p.mark(outcomeMark(e.Outcome)), e.Execution, pad(labels[i], label), pad(rates[i], rate))
-		p.line(line + "  " + p.dim(strings.Join(moved(e, before), ", ")))
+		p.tailed(line, "  ", strings.Join(moved(e, before), ", "))
+	}
+}
+
+// tailed adds a line that ends in less important text, which goes below it where it does not fit.
+func (p *page) tailed(head, gap, tail string) {
+	const indent = "        "
+	switch {
+	case tail == "":
+		p.line(head)
+	case p.whole || visible(head)+columns(gap)+columns(tail) <= p.width:
+		p.line(head + gap + p.dim(tail))
+	default:
+		p.line(head)
+		for _, text := range wrap(tail, p.width-columns(indent)) {
+			p.line(indent + p.dim(text))
+		}
 	}
 }
 
@@ -148,6 +164,7 @@ func (p *page) executions(h *results.History) {
 			}
 		}
 		at := e.Execution.Time().Format(time.DateTime)
-		p.line(fmt.Sprintf("  %s %s  %s  %s  %s  %s", p.mark(mark), e.Execution, p.dim(at+" UTC"), pad(fit(e.Name, maxName), name), end, p.dim(strings.Join(parts, ", "))))
+		head := fmt.Sprintf("  %s %s  %s  %s  %s", p.mark(mark), e.Execution, p.dim(at+" UTC"), pad(fit(e.Name, maxName), name), end)
+		p.tailed(head, "  ", strings.Join(parts, ", "))
 	}
 }

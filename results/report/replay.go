@@ -36,7 +36,9 @@ const maxChange = 160 // columns of one side of a change
 func Replayed(w io.Writer, all []*results.Replay, o Options) error {
 	p := newPage(o, runLabels)
 	widest, same, changed := 0, 0, 0
-	for _, r := range all {
+	paths := make([]string, len(all))
+	for i, r := range all {
+		paths[i] = r.Path
 		widest = max(widest, columns(fitID(nameOf(r.Path), maxName)))
 		if r.Same {
 			same++
@@ -45,7 +47,8 @@ func Replayed(w io.Writer, all []*results.Replay, o Options) error {
 			changed++
 		}
 	}
-	for _, r := range all {
+	for i, r := range all {
+		p.folderOf(paths, i)
 		p.replayed(r, widest)
 	}
 	p.blank()

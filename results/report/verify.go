@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/culprit-rag/culprit/results"
@@ -26,7 +27,12 @@ func Verified(w io.Writer, all []*results.Verification, o Options) error {
 	for _, v := range all {
 		widest = max(widest, columns(fitID(nameOf(v.Path), maxName)))
 	}
-	for _, v := range all {
+	paths := make([]string, len(all))
+	for i, v := range all {
+		paths[i] = v.Path
+	}
+	for i, v := range all {
+		p.folderOf(paths, i)
 		p.verified(v, widest)
 	}
 	p.blank()
@@ -36,8 +42,23 @@ func Verified(w io.Writer, all []*results.Verification, o Options) error {
 
 const maxProblems = 40 // of one bundle that are listed
 
-// nameOf is the name of a bundle's file, which in a folder of bundles is the case's.
+// folderOf names the folder of the next bundle, where bundles of several stand in a list: each has a bundle of the same case.
+func (p *page) folderOf(paths []string, i int) {
+	several := slices.ContainsFunc(paths, func(path string) bool { return filepath.Dir(path) != filepath.Dir(paths[0]) })
+	if !several || i > 0 && filepath.Dir(paths[i]) == filepath.Dir(paths[i-1]) {
+		return
+	}
+	if i > 0 {
+		p.blank()
+	}
+	p.line(p.dim(Safe(filepath.Dir(paths[i]))))
+}
+
+// nameOf is the name of a bundle's file, which in a folder of bundles is the case's. The folder ".", which has no name, is told by its own.
 func nameOf(path string) string {
+	if whole, err := filepath.Abs(path); err == nil && filepath.Clean(path) == "." {
+		path = whole
+	}
 	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".zip"), ".bundle")
 }
 

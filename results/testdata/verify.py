@@ -141,7 +141,7 @@ def main(path, trusted=None, threshold="1"):
     except Failed as e:
         return e.args
     except (zipfile.BadZipFile, OSError, KeyError, TypeError, ValueError, AttributeError) as e:
-        return repr(e), code
+        return "%s: %s" % (type(e).__name__, e), 1 if "CRC-32" in str(e) else code  # a byte of a file was changed
     return "", 0
 
 if __name__ == "__main__":
