@@ -208,16 +208,16 @@ type Replay struct {
 
 	Reenacted string `json:"reenacted,omitempty"` // path of the bundle that was made, where the case was run again with this one as its backends
 
-	// Bundle is the bundle with what is derived now, Features and Evaluation the same as RFC 8785. Was is what [Open] reads; nil where
-	// the bytes are not the same, and then Bundle lacks what nothing is derived from.
-	Bundle, Was          *Bundle `json:"-"`
+	// Bundle is the bundle with what is derived now, without what nothing is derived from: Pins, Environment, CaseSource and Withheld.
+	// Features and Evaluation are what is derived as RFC 8785.
+	Bundle               *Bundle `json:"-"`
 	Features, Evaluation []byte  `json:"-"`
 
 	own bool // this very program sealed it, as far as it can be known
 }
 
-// Slim lets go of the bundles and of what was derived, of which a report of many replays shows nothing.
-func (r *Replay) Slim() { r.Bundle, r.Was, r.Features, r.Evaluation = nil, nil, nil, nil }
+// Slim lets go of the bundle and of what was derived, of which a report of many replays shows nothing.
+func (r *Replay) Slim() { r.Bundle, r.Features, r.Evaluation = nil, nil, nil }
 
 // Decided is a verdict with the rules that it was decided by.
 type Decided struct {
@@ -258,7 +258,8 @@ func sameEvaluator(m *Manifest) bool {
 var identified = func(t Tool) bool { return t.Commit != "" || t.Version != "devel" }
 
 // ReplayBundle makes features and evaluation of a bundle again from what was given and observed. It reads nothing but the bundle,
-// each file once and held to its sum in the manifest, and writes nothing. The digest of the observations is taken from the manifest: what
+// each file once and held to its sum in the manifest, and writes nothing. What was sealed is held against what follows byte by byte, and
+// decoded only where that differs: from the same bytes [Open] reads the same, and the same report is drawn. The digest of the observations is taken from the manifest: what
 // follows is what follows from the observations as they are read, and that the digest is theirs is for [Verify] to prove.
 func ReplayBundle(path string) (*Replay, error) {
 	out, err := replay(path)
@@ -290,17 +291,12 @@ func replay(path string) (_ *Replay, err error) {
 	out := &Replay{Path: path, Case: b.Case.ID, Execution: r.manifest.ExecID, Bundle: b, Same: true, own: sameEvaluator(r.manifest)}
 	out.Features, out.Evaluation = again.files[0].data, again.files[1].data
 	sealed := &again.evaluation
-	var was Bundle
-	for i, f := range again.files {
+	for _, f := range again.files {
 		data, err := r.read(f.name)
 		if err != nil {
 			return nil, err
 		}
 		if bytes.Equal(data, f.data) {
-			into := [...]any{&was.Features, &was.Evaluation}[i]
-			if err := decodeJSON(data, into, true); err != nil {
-				return nil, fmt.Errorf("%q: %w", f.name, err)
-			}
 			continue
 		}
 		out.Same, out.Differ = false, append(out.Differ, f.name)
@@ -314,13 +310,10 @@ func replay(path string) (_ *Replay, err error) {
 			}
 		}
 	}
-	if out.Same {
-		b.Withheld = r.withheld()
-		if err := r.fillInput(b); err != nil {
+	for _, name := range [...]string{caseSourceFile, pinsFile, environmentFile} { // nothing is derived from them
+		if _, err := r.read(name); err != nil {
 			return nil, err
 		}
-		out.Was = new(*b)
-		out.Was.Features, out.Was.Evaluation = was.Features, was.Evaluation
 	}
 	b.Features, b.Evaluation = again.features, again.evaluation
 	out.Sealed, out.Now = decided(sealed), decided(&b.Evaluation)

@@ -1,29 +1,11 @@
 package report
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"reflect"
 
 	"github.com/culprit-rag/culprit/results"
 )
-
-// SameReport reports whether [Explain], with every text in full, draws a bundle as it drew the one that was sealed.
-func SameReport(sealed, now *results.Bundle) (bool, error) {
-	seen := *now
-	seen.Environment = sealed.Environment // observed, and not derived
-	if reflect.DeepEqual(sealed, &seen) {
-		return true, nil // they are drawn from the same
-	}
-	var pages [2]bytes.Buffer
-	for i, b := range []*results.Bundle{sealed, &seen} {
-		if err := Explain(&pages[i], b, Options{Full: true}); err != nil {
-			return false, err
-		}
-	}
-	return bytes.Equal(pages[0].Bytes(), pages[1].Bytes()), nil
-}
 
 // reenactedOf says that no call of an execution was made, by the digest of the manifest of the bundle that answered.
 func reenactedOf(manifest string) string {

@@ -89,8 +89,13 @@ func replay(w io.Writer, bundles []string) error {
 		if err != nil {
 			return err
 		}
+		b, err := results.Open(path)
+		if err != nil {
+			return err
+		}
+		b.Features, b.Evaluation = r.Bundle.Features, r.Bundle.Evaluation
 		var page bytes.Buffer
-		if err := report.Explain(&page, r.Bundle, report.Options{Full: true}); err != nil {
+		if err := report.Explain(&page, b, report.Options{Full: true}); err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "%s derived=%t same=%t %s features=%x evaluation=%x report=%x\n", filepath.Base(path), v.Derived, r.Same, r.Now.Verdict,
