@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -84,6 +85,12 @@ func exactNumbers(v any) any {
 
 // UnmarshalJSON splits the adapter's name from its settings.
 func (b *Backend) UnmarshalJSON(data []byte) error {
+	if bare, ok := bytes.CutPrefix(data, []byte(`{"adapter":"`)); ok { // most have no settings
+		if bare, ok = bytes.CutSuffix(bare, []byte(`"}`)); ok && standsForItself(bare) {
+			b.Adapter, b.Settings = string(bare), json.RawMessage("{}")
+			return nil
+		}
+	}
 	flat := map[string]any{}
 	if err := decodeNumbers(data, &flat); err != nil {
 		return err

@@ -276,9 +276,10 @@ func (d *plainDecoder) slice(v reflect.Value, as *decoder) {
 		return
 	}
 	var before []written
+	from := d.at
 	for n := 0; !d.closed(']', n); n++ {
 		if n == v.Cap() {
-			v.Grow(1)
+			v.Grow(more(n, d.at-from, len(d.text)-d.at))
 		}
 		v.SetLen(n + 1)
 		if d.share && n == 1 && as.elem.kind == reflect.Struct {
@@ -291,6 +292,19 @@ func (d *plainDecoder) slice(v reflect.Value, as *decoder) {
 	if v.IsNil() {
 		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 	}
+}
+
+// more is for how many members room is made, behind n that took so many bytes of a text of which so many are left: for three times as
+// many, but not for more than the rest of the text can hold of such.
+func more(n, took, left int) int {
+	const several = 4
+	switch {
+	case n == 0:
+		return 1
+	case n < several:
+		return several - n
+	}
+	return min(3*n, 1+left/(took/n))
 }
 
 // array reads as many members as there are; what encoding/json makes of more or fewer is left to it.
@@ -360,10 +374,12 @@ func (d *plainDecoder) field(as *decoder, next *int) *fieldDecoder {
 		fields = as.sorted
 	}
 	d.space()
-	if *next < len(fields) && strings.HasPrefix(d.text[d.at:], fields[*next].head) {
-		f := fields[*next]
-		d.at, *next = d.at+len(f.head), *next+1
-		return f
+	const ahead = 4 // most often, no more are left out
+	for i := *next; i < min(*next+ahead, len(fields)); i++ {
+		if f := fields[i]; strings.HasPrefix(d.text[d.at:], f.head) {
+			d.at, *next = d.at+len(f.head), i+1
+			return f
+		}
 	}
 	key := d.key()
 	if d.bad {

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -91,7 +92,9 @@ type Tool struct {
 }
 
 // BuildTool describes the running program from its build information.
-func BuildTool() Tool {
+func BuildTool() Tool { return buildTool() }
+
+var buildTool = sync.OnceValue(func() Tool {
 	t := Tool{Name: "culprit", Version: "devel"}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -109,7 +112,7 @@ func BuildTool() Tool {
 		}
 	}
 	return t
-}
+})
 
 // decodeManifest reads a manifest strictly: canonical bytes, no unknown field, sane paths and sizes.
 func decodeManifest(data []byte) (*Manifest, error) {
@@ -189,10 +192,9 @@ func (m *Manifest) check() error {
 
 func checkFiles(files []File) error {
 	var total int64
-	folded := make(map[string]bool, len(files))
+	capitals := false
 	for i := range files {
 		f := &files[i]
-		lower := strings.ToLower(f.Path)
 		switch {
 		case !staysInside(f.Path):
 			return fmt.Errorf("path %q leaves the bundle", f.Path)
@@ -200,8 +202,6 @@ func checkFiles(files []File) error {
 			return fmt.Errorf("it lists %q", f.Path)
 		case i > 0 && f.Path <= files[i-1].Path:
 			return fmt.Errorf("path %q is out of order or listed twice", f.Path)
-		case folded[lower]:
-			return fmt.Errorf("path %q differs from another by case only", f.Path)
 		case f.Class != ClassInput && f.Class != ClassObserved && f.Class != ClassDerived:
 			return fmt.Errorf("file %q is of the unknown class %q", f.Path, f.Class)
 		case f.Restricted != strings.HasPrefix(f.Path, restrictedFolder+"/"),
@@ -212,8 +212,18 @@ func checkFiles(files []File) error {
 		case f.Size < 0 || f.Size > maxFile:
 			return fmt.Errorf("file %q is said to have %d bytes; the limit is %d", f.Path, f.Size, maxFile)
 		}
-		folded[lower] = true
 		total += f.Size
+		capitals = capitals || strings.ToLower(f.Path) != f.Path
+	}
+	if capitals { // else those that differ by case alone are the same, which their order shows
+		folded := make(map[string]bool, len(files))
+		for i := range files {
+			lower := strings.ToLower(files[i].Path)
+			if folded[lower] {
+				return fmt.Errorf("path %q differs from another by case only", files[i].Path)
+			}
+			folded[lower] = true
+		}
 	}
 	if total > maxTotal {
 		return fmt.Errorf("its files have %d bytes together; the limit is %d", total, int64(maxTotal))
@@ -226,9 +236,16 @@ func isHexSum(s string) bool {
 		return false
 	}
 	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+		if !hexDigits[s[i]] {
 			return false
 		}
 	}
 	return true
 }
+
+var hexDigits = func() (is [256]bool) {
+	for _, c := range []byte("0123456789abcdef") {
+		is[c] = true
+	}
+	return is
+}()

@@ -24,6 +24,7 @@ func (x *facts) finish() {
 		c.result.interval(x.by.by)
 		c.vary(x.p.Deterministic)
 		x.widen(c)
+		c.result.Claims = slices.Grow(c.result.Claims, len(x.c.Claims))
 		for i, claim := range x.c.Claims {
 			count := ClaimCount{ID: claim.ID, N: len(c.features)}
 			for _, f := range c.features {

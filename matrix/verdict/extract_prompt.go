@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -109,10 +110,37 @@ func (x *extractor) mostlyAdded(t matrix.Text) bool {
 
 func countWords(s string) map[string]int {
 	n := map[string]int{}
-	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return !isWordRune(r) }) {
+	for w := range wordsIn(s) {
 		n[w]++
 	}
 	return n
+}
+
+// wordsIn goes through the runs of letters and digits of a text.
+func wordsIn(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		from := 0
+		for at := 0; at < len(s); {
+			size, within := 1, false
+			if c := s[at]; c < utf8.RuneSelf {
+				within = c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z'
+			} else {
+				var r rune
+				r, size = utf8.DecodeRuneInString(s[at:])
+				within = isWordRune(r)
+			}
+			if !within {
+				if from < at && !yield(s[from:at]) {
+					return
+				}
+				from = at + size
+			}
+			at += size
+		}
+		if from < len(s) {
+			yield(s[from:])
+		}
+	}
 }
 
 // mentioned reports whether a name stands in a prompt more often than in the prompt without context, as a word of its own.

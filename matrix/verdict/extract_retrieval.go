@@ -173,7 +173,7 @@ func (x *extractor) wordsOf(t matrix.Text) []string {
 
 func distinctWords(s string) []string {
 	w := make([]string, 0, len(s)/5)
-	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range wordsIn(s) {
 		w = append(w, word)
 	}
 	slices.Sort(w)

@@ -158,12 +158,15 @@ func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 
 // factsWith takes calls to come for calls that were made well, where it looks ahead.
 func factsWith(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features, ahead bool) *facts {
-	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: map[matrix.CellID]*cellFacts{}, by: decidingBy(e, p), standIn: composed(e, o), ahead: ahead}
-	for _, planned := range p.Cells {
-		x.cells[planned.Cell] = &cellFacts{cap: planned.Repeats, result: CellResult{Cell: planned.Cell, Planned: planned.Repeats, Exact: p.Deterministic, Expect: planned.Expect}}
+	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: make(map[matrix.CellID]*cellFacts, len(p.Cells)), by: decidingBy(e, p), standIn: composed(e, o), ahead: ahead}
+	cells := make([]cellFacts, len(p.Cells))
+	for i := range p.Cells {
+		planned := &p.Cells[i]
+		cells[i] = cellFacts{cap: planned.Repeats, result: CellResult{Cell: planned.Cell, Planned: planned.Repeats, Exact: p.Deterministic, Expect: planned.Expect}}
 		if ahead {
-			x.cells[planned.Cell].ahead = planned.Repeats
+			cells[i].ahead = planned.Repeats
 		}
+		x.cells[planned.Cell] = &cells[i]
 	}
 	x.makeRoom()
 	trials := x.heed()
@@ -186,9 +189,11 @@ func (x *facts) makeRoom() {
 	for i := range x.o.Trials {
 		n[x.o.Trials[i].Cell]++
 	}
+	trials, features := make([]*matrix.Trial, 2*len(x.o.Trials)), make([]*TrialFeatures, 2*len(x.o.Trials))
 	for cell, c := range x.cells {
-		c.all, c.allF = make([]*matrix.Trial, 0, n[cell]), make([]*TrialFeatures, 0, n[cell])
-		c.trials, c.features = make([]*matrix.Trial, 0, n[cell]), make([]*TrialFeatures, 0, n[cell])
+		n := n[cell]
+		c.all, c.trials, trials = trials[:0:n], trials[n:n:2*n], trials[2*n:]
+		c.allF, c.features, features = features[:0:n], features[n:n:2*n], features[2*n:]
 	}
 }
 
