@@ -105,17 +105,16 @@ type foldedPrompt struct {
 	text     matrix.Text
 	folded   Folded
 	messages []string       // folded
-	distinct []string       // its words; nil where nobody asked
 	counts   map[string]int // of its words; nil where nobody asked
 	shown    *shown         // nil: nothing
 }
 
-// words returns the distinct words of the prompt, sorted.
-func (p *foldedPrompt) words() []string {
-	if p.distinct == nil {
-		p.distinct = distinctWords(p.folded.String())
+// words returns how often each word stands in the prompt.
+func (p *foldedPrompt) words() map[string]int {
+	if p.counts == nil {
+		p.counts = countWords(p.folded.String())
 	}
-	return p.distinct
+	return p.counts
 }
 
 // shown is what the last trial with a prompt had in its context.

@@ -15,8 +15,7 @@ type basePrompt struct {
 	messages []string // folded
 	text     string
 	folded   string
-	words    []string
-	counts   map[string]int // of the words
+	words    map[string]int // how often each stands there
 }
 
 func (x *extractor) readBase() {
@@ -31,7 +30,7 @@ func (x *extractor) readBase() {
 	}
 	x.base.text = strings.Join(texts, "\n")
 	x.base.folded = FoldText(x.base.text).String()
-	x.base.words, x.base.counts = distinctWords(x.base.folded), countWords(x.base.folded)
+	x.base.words = countWords(x.base.folded)
 }
 
 func (x *extractor) goldPlace(requirement int, t *matrix.Trial, prompt *foldedPrompt) GoldPlace {
@@ -86,8 +85,7 @@ func (x *extractor) roleOf(messages []matrix.PromptMessage, folded []string, spa
 func (x *extractor) brought(t matrix.Text) []string {
 	all := x.wordsOf(t)
 	own := slices.DeleteFunc(slices.Clone(all), func(w string) bool {
-		_, stands := slices.BinarySearch(x.base.words, w)
-		return stands
+		return x.base.words[w] > 0
 	})
 	if len(own) == 0 {
 		return all
@@ -98,12 +96,9 @@ func (x *extractor) brought(t matrix.Text) []string {
 // mostlyAdded reports whether more than half of the words of a packed text stand more often in the prompt that was read last than in
 // the prompt without context. A question that asks in the words of the text holds most of them as well.
 func (x *extractor) mostlyAdded(t matrix.Text) bool {
-	if x.last.counts == nil {
-		x.last.counts = countWords(x.last.folded.String())
-	}
-	all, added := x.wordsOf(t), 0
+	all, shown, added := x.wordsOf(t), x.last.words(), 0
 	for _, w := range all {
-		added += one(x.last.counts[w] > x.base.counts[w])
+		added += one(shown[w] > x.base.words[w])
 	}
 	return 2*added > len(all)
 }
@@ -204,25 +199,22 @@ func joinPrompt(messages []matrix.PromptMessage) matrix.Text {
 	return matrix.Text{Value: b.String()}
 }
 
-// mostlyIn reports whether at least three of four of the words stand in the sorted list.
-func mostlyIn(words, sorted []string) bool {
+// mostlyIn reports whether at least three of four of the words stand among others.
+func mostlyIn(words []string, others map[string]int) bool {
 	if len(words) == 0 {
 		return false
 	}
 	found := 0
 	for _, w := range words {
-		if _, ok := slices.BinarySearch(sorted, w); ok {
-			found++
-		}
+		found += one(others[w] > 0)
 	}
 	return 4*found >= nearDuplicate*len(words)
 }
 
-// foreignFigure reports whether one of the words is a number that is not among the sorted ones. One digit may number a list, or be
+// foreignFigure reports whether one of the words is a number that is not among others. One digit may number a list, or be
 // written as a word elsewhere.
-func foreignFigure(words, sorted []string) bool {
+func foreignFigure(words []string, others map[string]int) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
-		_, known := slices.BinarySearch(sorted, w)
-		return !known && len(w) > 1 && strings.Trim(w, "0123456789") == ""
+		return others[w] == 0 && len(w) > 1 && strings.Trim(w, "0123456789") == ""
 	})
 }
