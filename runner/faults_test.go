@@ -239,6 +239,78 @@ func TestOff(t *testing.T) {
 	}
 }
 
+// TestOffMakesNoFurtherCall: when a backend shows that it answers none, those calls alone are made that were under way. Calls that wait for a
+// slot or to be tried again are not, and the journal says so of each that it has announced.
+func TestOffMakesNoFurtherCall(t *testing.T) {
+	t.Parallel()
+	const slots = 4
+	refusal := func(kind adapters.Kind) *adapters.Error {
+		return &adapters.Error{Adapter: "embedded", Op: "generate", Kind: kind, RetryAfter: 5 * time.Hour, Err: errors.New("see backends.generator.setting")}
+	}
+	for _, test := range []struct {
+		name  string
+		err   *adapters.Error
+		retry int64 // calls that fail first, and are to be tried again
+	}{
+		{name: "the key is refused", err: refusal(adapters.KindUnauthorised)},
+		{name: "a limit of the day", err: refusal(adapters.KindRateLimited)},
+		{name: "while others wait to be tried again", err: refusal(adapters.KindUnauthorised), retry: 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var made atomic.Int64
+			full := make(chan struct{}) // closed when all slots are held
+			registry, calls := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+				switch n := made.Add(1); {
+				case n <= test.retry:
+					return adapters.GenerateResponse{}, &adapters.Error{Adapter: "embedded", Op: "generate", Kind: adapters.KindTransient, Err: errors.New("500")}
+				case n == test.retry+slots:
+					close(full)
+				}
+				<-full
+				return adapters.GenerateResponse{}, test.err
+			})
+			_, second, _ := strings.Cut(fees, "  - id: c\n")
+			loaded := written(t, fees+"  - id: d\n"+second+fmt.Sprintf("runs: {repeats: 5, perturbations: []}\nlimits: {retries: 1, timeout: 20s, concurrency: %d}\n", slots))
+			summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := calls.Load(); got != test.retry+slots {
+				t.Errorf("%d calls were made, want %d", got, test.retry+slots)
+			}
+			if got := int64(summary.Totals.Generation); got != calls.Load() {
+				t.Errorf("the summary counts %d generations, and %d calls were made", got, calls.Load())
+			}
+			announced, unmade := int64(0), int64(0)
+			for _, c := range summary.Cases {
+				verified(t, c.Bundle)
+				journal, err := results.ReadJournal(c.Bundle)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range journal.Records {
+					switch {
+					case r.Type == results.RecordIntent && r.Call.Step == "generate":
+						announced++
+					case r.Unmade:
+						unmade++
+						if r.Spent.Calls != 0 || r.Observed != "" {
+							t.Errorf("a try that was not made has spent %+v and shows %q", r.Spent, r.Observed)
+						}
+					}
+				}
+			}
+			if announced-unmade != calls.Load() {
+				t.Errorf("%d tries were announced and %d of them not made, but %d were made", announced, unmade, calls.Load())
+			}
+			if unmade < test.retry-1 { // one takes the slot that is left
+				t.Errorf("%d tries were given up: the second tries of %d calls are not among them", unmade, test.retry-1)
+			}
+		})
+	}
+}
+
 // TestAnsweredAs: where another model answers than was asked, the run says so once.
 func TestAnsweredAs(t *testing.T) {
 	t.Parallel()
