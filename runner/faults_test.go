@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,8 +53,14 @@ func faultyRegistry(t *testing.T, answer func(context.Context) (adapters.Generat
 // faultyRun runs two cases, the second like the first, one call at a time.
 func faultyRun(t *testing.T, registry *adapters.Registry, more ...string) (*results.Summary, []*results.Bundle) {
 	t.Helper()
+	return faultyRunWithin(t, registry, "20s", more...)
+}
+
+// faultyRunWithin gives each call so long: the searches too, which on a busy machine may take many times what they do alone.
+func faultyRunWithin(t *testing.T, registry *adapters.Registry, timeout string, more ...string) (*results.Summary, []*results.Bundle) {
+	t.Helper()
 	_, second, _ := strings.Cut(fees, "  - id: c\n")
-	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: 200ms, concurrency: 1}\n"+strings.Join(more, ""))
+	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: "+timeout+", concurrency: 1}\n"+strings.Join(more, ""))
 	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +129,7 @@ func TestFaultsOfTheGenerator(t *testing.T) {
 		qualifier string
 		status    matrix.Status
 		says      string // in the summary of each case
+		timeout   string // of a call; "": 20s
 	}{
 		{name: "429", answer: fails(adapters.KindRateLimited, "429 Too Many Requests"), calls: 2 * generations, status: matrix.StatusError, says: "429 Too Many Requests"},
 		{name: "500", answer: fails(adapters.KindTransient, "500 Internal Server Error"), calls: 2 * generations, status: matrix.StatusError, says: "500"},
@@ -135,7 +143,7 @@ func TestFaultsOfTheGenerator(t *testing.T) {
 		{name: "blocked", answer: answers(adapters.GenerateResponse{FinishReason: adapters.FinishContentFilter}), calls: generations, status: matrix.StatusFiltered, says: "content filter"},
 		{name: "cut off", answer: answers(adapters.GenerateResponse{Text: "It is", FinishReason: adapters.FinishLength}), calls: generations, status: matrix.StatusTruncated, says: "output limit"},
 		{
-			name: "a hung connection", calls: 2 * generations, status: matrix.StatusError, says: "timeout",
+			name: "a hung connection", calls: 2 * generations, status: matrix.StatusError, says: "timeout", timeout: "1s",
 			answer: func(ctx context.Context) (adapters.GenerateResponse, error) {
 				<-ctx.Done()
 				return adapters.GenerateResponse{}, adapters.NewError("embedded", "generate", adapters.KindTransient, ctx.Err())
@@ -145,7 +153,7 @@ func TestFaultsOfTheGenerator(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			registry, calls := faultyRegistry(t, test.answer)
-			summary, bundles := faultyRun(t, registry)
+			summary, bundles := faultyRunWithin(t, registry, cmp.Or(test.timeout, "20s"))
 			if got := calls.Load(); got != test.calls {
 				t.Errorf("want %d calls, got %d", test.calls, got)
 			}
