@@ -35,6 +35,15 @@ type Policy struct {
 	// call: a try that could not be announced is not made, and one whose end could not be told has no result.
 	OnAttempt func(ctx context.Context, a Attempt) error
 	TellEarly bool
+
+	Gate Gate // nil: it is always open
+}
+
+// Gate closes where a backend has shown that it will answer no call. A try asks it while it has its slot, before it is made and when it
+// has ended, so that after the try that shows it no other is made but those under way.
+type Gate interface {
+	Refuse(op string) error      // why the try is not made, nil where it may be
+	Saw(op string, result error) // what came of a try, without secrets; nil: it succeeded
 }
 
 // Attempt is one try of a call.
@@ -42,6 +51,7 @@ type Attempt struct {
 	Op     string        // the method, lower case
 	Number int           // from 1
 	Done   bool          // it has ended; what follows is set only then
+	Unmade bool          // it was given up before the backend was called
 	Err    error         // without secrets; nil: it succeeded
 	Kind   Kind          // of Err
 	Again  bool          // another try follows, after Wait
@@ -143,11 +153,11 @@ func (c *caller) tries(ctx context.Context, op string, how shape, f func(context
 		if before := (notMade{}); errors.As(err, &before) {
 			if early = before.error; before.told { // so that nobody takes it for one that may have been made
 				given := c.policy.Redact.Error(c.givenUp(op, early, nil))
-				untold = c.tell(ctx, op, Attempt{Op: op, Number: number, Done: true, Err: given, Kind: KindOf(given)})
+				untold = c.tell(ctx, op, Attempt{Op: op, Number: number, Done: true, Unmade: true, Err: given, Kind: KindOf(given)})
 			}
 			return none, err
 		}
-		last = c.policy.Redact.Error(err)
+		last = err
 		attempt.Op, attempt.Number, attempt.Done, attempt.Err = op, number, true, last
 		if last != nil {
 			attempt.Kind = KindOf(last)
@@ -177,7 +187,8 @@ func (c *caller) tries(ctx context.Context, op string, how shape, f func(context
 	return true, last
 }
 
-// try makes one try: it reserves what the try may take, waits for the limits, announces the try, and calls f under the timeout.
+// try makes one try: it reserves what the try may take, waits for the limits, announces the try, and calls f under the timeout. The error
+// is without secrets, but for that of a try that was not made.
 func (c *caller) try(ctx context.Context, op string, number int, how shape, f func(context.Context) error) (a Attempt, err error) {
 	if err := ctx.Err(); err != nil {
 		return a, notMade{err, false}
@@ -197,6 +208,9 @@ func (c *caller) try(ctx context.Context, op string, number int, how shape, f fu
 	if err == nil && ctx.Err() != nil { // it ended while the try was announced
 		announced, err = true, ctx.Err()
 	}
+	if err == nil && c.policy.Gate != nil {
+		announced, err = true, c.policy.Gate.Refuse(op)
+	}
 	if err != nil {
 		return a, notMade{err, announced}
 	}
@@ -211,7 +225,10 @@ func (c *caller) try(ctx context.Context, op string, number int, how shape, f fu
 	start := time.Now()
 	err = f(callCtx)
 	a.Took, a.Billed = time.Since(start), mayBeBilled(err)
-	err = c.classify(ctx, op, err)
+	err = c.policy.Redact.Error(c.classify(ctx, op, err))
+	if c.policy.Gate != nil {
+		c.policy.Gate.Saw(op, err)
+	}
 	if how.told != nil && (err == nil || KindOf(err) == KindSecret) {
 		a.Used = how.told.used
 	}

@@ -1,6 +1,7 @@
 package adapters_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -282,6 +283,67 @@ func TestGivingUpBeforeATry(t *testing.T) {
 			}
 			if l.is(t); s.calls != 0 {
 				t.Errorf("%d calls, want none", s.calls)
+			}
+		})
+	}
+}
+
+// closing is a gate that the first failure closes.
+type closing struct {
+	mu   sync.Mutex
+	shut error
+}
+
+func (c *closing) Refuse(string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shut
+}
+
+func (c *closing) Saw(_ string, result error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shut = cmp.Or(c.shut, result)
+}
+
+// TestGateLetsNoWaitingCallThrough: of calls that wait for the slot of one that closes the gate none is made, also where they were announced
+// before; a call that waits to be tried again is not either.
+func TestGateLetsNoWaitingCallThrough(t *testing.T) {
+	t.Parallel()
+	for _, early := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &scripted{takes: time.Second, script: []error{failure(adapters.KindTransient, 0), failure(adapters.KindUnauthorised, 0)}}
+			var mu sync.Mutex
+			open, unmade := 0, 0
+			g := adapters.WrapGenerator(s, adapters.Policy{
+				Name: "api", Retries: 1, Slots: make(chan struct{}, 2), Gate: &closing{}, TellEarly: early, OnAttempt: func(_ context.Context, a adapters.Attempt) error {
+					mu.Lock()
+					defer mu.Unlock()
+					if !a.Done {
+						open++
+						return nil
+					}
+					open--
+					if a.Unmade {
+						unmade++
+						if a.Took != 0 || a.Billed || a.Again || a.Err == nil {
+							t.Errorf("a try that was not made is told as %+v", a)
+						}
+					}
+					return nil
+				},
+			})
+			var wg sync.WaitGroup
+			for range 6 {
+				wg.Go(func() {
+					if _, err := g.Generate(t.Context(), adapters.GenerateRequest{}); err == nil || !strings.Contains(err.Error(), "as scripted") {
+						t.Errorf("error %v, want what closed the gate", err)
+					}
+				})
+			}
+			wg.Wait()
+			if s.calls != 2 || open != 0 || unmade != 5 { // those that wait, and the second try of the first
+				t.Errorf("announced early %t: %d calls, %d tries without an end, %d not made; want 2, 0, 5", early, s.calls, open, unmade)
 			}
 		})
 	}

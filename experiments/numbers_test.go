@@ -28,6 +28,10 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: want %q, got %q", set, want, got)
 		}
 	}
+	password := Options{Set: []string{"backends.generator={adapter: embedded, model: extractive, base_url: 'http://u:hunter2@h/v1', url: 3}"}}
+	if got := problems(t, folderOf(t, minimal), password); !strings.HasPrefix(got, "--set backends.generator: ") || strings.Contains(got, "hunter2") {
+		t.Errorf("an override of a backend: %q", got)
+	}
 	dir := folderOf(t, strings.Replace(minimal, "cases:", "pipeline: {search: {k: 99999999999999999999}}\ncases:", 1))
 	if got, want := problems(t, dir, Options{}), "experiment.yaml:4:24: "+tooLarge; got != want {
 		t.Errorf("in the file: want %q, got %q", want, got)

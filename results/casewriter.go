@@ -33,6 +33,7 @@ type Outcome struct {
 	FinishReason string
 	LatencyMS    int64
 	Durable      bool // on disk before Outcome returns
+	Unmade       bool // the try was announced and given up before the backend was called
 	Spent        Spent
 	More         bool   // the call has a further step, of which Observed holds what it needs of this one
 	Observed     []byte // what was made of the answer, for whoever goes on with the work; nil: nothing, and the call is made again
@@ -155,7 +156,7 @@ func (w *CaseWriter) record(r Record, durable bool) error {
 func (w *CaseWriter) Outcome(o Outcome) error {
 	r := Record{
 		Type: RecordResult, At: w.stamp(), CallKey: o.CallKey, Attempt: o.Attempt, Status: o.Status, Error: o.Error,
-		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response)), Spent: o.Spent, More: o.More,
+		FinishReason: o.FinishReason, LatencyMS: o.LatencyMS, ResponseSize: int64(len(o.Response)), Spent: o.Spent, Unmade: o.Unmade, More: o.More,
 	}
 	if w.exec.guard(o.Response) != nil {
 		o.Response, r.ResponseSize, r.Status = nil, 0, matrix.StatusError

@@ -185,11 +185,13 @@ func (w *Work) take(r *Record, blob func(string) []byte) {
 			return // its answer is lost with the power, and may have to be paid for: it stays in doubt
 		}
 		p.Doubt = false
-		asked := matrix.Asked{Role: p.intent.Role, Calls: 1}
-		if asked.Unpaid = 1; r.Spent.Calls > 0 {
-			asked.Unpaid, asked.Untold = 0, 1
+		if !r.Unmade {
+			asked := matrix.Asked{Role: p.intent.Role, Calls: 1}
+			if asked.Unpaid = 1; r.Spent.Calls > 0 {
+				asked.Unpaid, asked.Untold = 0, 1
+			}
+			p.Asked = matrix.AddAsked(p.Asked, asked)
 		}
-		p.Asked = matrix.AddAsked(p.Asked, asked)
 		if r.More {
 			p.Parts, p.Observed = append(p.Parts, p.Observed), nil
 			return

@@ -136,6 +136,7 @@ type Record struct {
 	LatencyMS    int64             `json:"latency_ms,omitempty"`
 	Durable      bool              `json:"durable,omitempty"`  // of intent: it leaves the machine or costs money
 	Spent        Spent             `json:"spent,omitzero"`     // of intent, the most that it may take
+	Unmade       bool              `json:"unmade,omitempty"`   // of result, failure: the try was given up before the backend was called
 	More         bool              `json:"more,omitempty"`     // of result: the call has a further step, which asks another backend
 	Observed     string            `json:"observed,omitempty"` // what was made of the answer, as the work folder holds it; no file of a bundle
 	From         ExecutionID       `json:"from,omitempty"`     // the execution that made the call, where it was another one; of in_doubt too

@@ -190,6 +190,7 @@ type begun struct {
 	tries   int           // announced so far, by earlier work too; the wrappers tell of tries one after the other, on the caller's goroutine
 	now     bool          // some were announced by this process
 	came    bool          // the last one was answered, and its outcome is not written
+	unmade  bool          // the last one was given up before the backend was called
 	id      string        // that the provider is told of the last one
 	past    *results.Past // what earlier work has of it; nil: nothing
 	asked   []matrix.Asked
@@ -285,8 +286,8 @@ func (b *begun) end(o results.Outcome, shown recorded) error {
 	if !b.now {
 		return nil // no try was announced, so none is left open
 	}
-	o.CallKey, o.Attempt, o.Durable, o.Spent, b.came = b.key, b.tries, b.durable, b.spent, false
-	if b.durable {
+	o.CallKey, o.Attempt, o.Durable, o.Spent, o.Unmade, b.came = b.key, b.tries, b.durable, b.spent, b.unmade, false
+	if b.durable && !b.unmade { // of which nothing came: whoever goes on makes it
 		shown.Vectors = b.vectors
 		o.Observed = shown.encode()
 	}

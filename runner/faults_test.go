@@ -1,6 +1,7 @@
 package runner_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,8 +53,14 @@ func faultyRegistry(t *testing.T, answer func(context.Context) (adapters.Generat
 // faultyRun runs two cases, the second like the first, one call at a time.
 func faultyRun(t *testing.T, registry *adapters.Registry, more ...string) (*results.Summary, []*results.Bundle) {
 	t.Helper()
+	return faultyRunWithin(t, registry, "20s", more...)
+}
+
+// faultyRunWithin gives each call so long: the searches too, which on a busy machine may take many times what they do alone.
+func faultyRunWithin(t *testing.T, registry *adapters.Registry, timeout string, more ...string) (*results.Summary, []*results.Bundle) {
+	t.Helper()
 	_, second, _ := strings.Cut(fees, "  - id: c\n")
-	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: 200ms, concurrency: 1}\n"+strings.Join(more, ""))
+	loaded := written(t, fees+"  - id: d\n"+second+"runs: {repeats: 2, perturbations: []}\nlimits: {retries: 1, timeout: "+timeout+", concurrency: 1}\n"+strings.Join(more, ""))
 	summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +129,7 @@ func TestFaultsOfTheGenerator(t *testing.T) {
 		qualifier string
 		status    matrix.Status
 		says      string // in the summary of each case
+		timeout   string // of a call; "": 20s
 	}{
 		{name: "429", answer: fails(adapters.KindRateLimited, "429 Too Many Requests"), calls: 2 * generations, status: matrix.StatusError, says: "429 Too Many Requests"},
 		{name: "500", answer: fails(adapters.KindTransient, "500 Internal Server Error"), calls: 2 * generations, status: matrix.StatusError, says: "500"},
@@ -135,7 +143,7 @@ func TestFaultsOfTheGenerator(t *testing.T) {
 		{name: "blocked", answer: answers(adapters.GenerateResponse{FinishReason: adapters.FinishContentFilter}), calls: generations, status: matrix.StatusFiltered, says: "content filter"},
 		{name: "cut off", answer: answers(adapters.GenerateResponse{Text: "It is", FinishReason: adapters.FinishLength}), calls: generations, status: matrix.StatusTruncated, says: "output limit"},
 		{
-			name: "a hung connection", calls: 2 * generations, status: matrix.StatusError, says: "timeout",
+			name: "a hung connection", calls: 2 * generations, status: matrix.StatusError, says: "timeout", timeout: "1s",
 			answer: func(ctx context.Context) (adapters.GenerateResponse, error) {
 				<-ctx.Done()
 				return adapters.GenerateResponse{}, adapters.NewError("embedded", "generate", adapters.KindTransient, ctx.Err())
@@ -145,7 +153,7 @@ func TestFaultsOfTheGenerator(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			registry, calls := faultyRegistry(t, test.answer)
-			summary, bundles := faultyRun(t, registry)
+			summary, bundles := faultyRunWithin(t, registry, cmp.Or(test.timeout, "20s"))
 			if got := calls.Load(); got != test.calls {
 				t.Errorf("want %d calls, got %d", test.calls, got)
 			}
@@ -234,6 +242,78 @@ func TestOff(t *testing.T) {
 			}
 			if test.reason != "" && failed != 1 {
 				t.Errorf("%d trials failed", failed)
+			}
+		})
+	}
+}
+
+// TestOffMakesNoFurtherCall: when a backend shows that it answers none, those calls alone are made that were under way. Calls that wait for a
+// slot or to be tried again are not, and the journal says so of each that it has announced.
+func TestOffMakesNoFurtherCall(t *testing.T) {
+	t.Parallel()
+	const slots = 4
+	refusal := func(kind adapters.Kind) *adapters.Error {
+		return &adapters.Error{Adapter: "embedded", Op: "generate", Kind: kind, RetryAfter: 5 * time.Hour, Err: errors.New("see backends.generator.setting")}
+	}
+	for _, test := range []struct {
+		name  string
+		err   *adapters.Error
+		retry int64 // calls that fail first, and are to be tried again
+	}{
+		{name: "the key is refused", err: refusal(adapters.KindUnauthorised)},
+		{name: "a limit of the day", err: refusal(adapters.KindRateLimited)},
+		{name: "while others wait to be tried again", err: refusal(adapters.KindUnauthorised), retry: 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			var made atomic.Int64
+			full := make(chan struct{}) // closed when all slots are held
+			registry, calls := faultyRegistry(t, func(context.Context) (adapters.GenerateResponse, error) {
+				switch n := made.Add(1); {
+				case n <= test.retry:
+					return adapters.GenerateResponse{}, &adapters.Error{Adapter: "embedded", Op: "generate", Kind: adapters.KindTransient, Err: errors.New("500")}
+				case n == test.retry+slots:
+					close(full)
+				}
+				<-full
+				return adapters.GenerateResponse{}, test.err
+			})
+			_, second, _ := strings.Cut(fees, "  - id: c\n")
+			loaded := written(t, fees+"  - id: d\n"+second+fmt.Sprintf("runs: {repeats: 5, perturbations: []}\nlimits: {retries: 1, timeout: 20s, concurrency: %d}\n", slots))
+			summary, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: t.TempDir(), CacheDir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := calls.Load(); got != test.retry+slots {
+				t.Errorf("%d calls were made, want %d", got, test.retry+slots)
+			}
+			if got := int64(summary.Totals.Generation); got != calls.Load() {
+				t.Errorf("the summary counts %d generations, and %d calls were made", got, calls.Load())
+			}
+			announced, unmade := int64(0), int64(0)
+			for _, c := range summary.Cases {
+				verified(t, c.Bundle)
+				journal, err := results.ReadJournal(c.Bundle)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range journal.Records {
+					switch {
+					case r.Type == results.RecordIntent && r.Call.Step == "generate":
+						announced++
+					case r.Unmade:
+						unmade++
+						if r.Spent.Calls != 0 || r.Observed != "" {
+							t.Errorf("a try that was not made has spent %+v and shows %q", r.Spent, r.Observed)
+						}
+					}
+				}
+			}
+			if announced-unmade != calls.Load() {
+				t.Errorf("%d tries were announced and %d of them not made, but %d were made", announced, unmade, calls.Load())
+			}
+			if unmade < test.retry-1 { // one takes the slot that is left
+				t.Errorf("%d tries were given up: the second tries of %d calls are not among them", unmade, test.retry-1)
 			}
 		})
 	}

@@ -88,6 +88,7 @@ func (g *ledger) policy(role string, backend *matrix.Backend, redact *adapters.R
 		Meter: g.meter(role, backend), Pace: adapters.NewPace(l.RequestsPerMinute, l.TokensPerMinute),
 		OnAttempt: func(ctx context.Context, a adapters.Attempt) error { return g.attempt(ctx, role, off, a) },
 		TellEarly: role == matrix.RoleGenerator, // the turns of flow bound their calls
+		Gate:      off,
 	}
 }
 
@@ -111,15 +112,15 @@ func isCall(op string) bool {
 func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.Attempt) error {
 	switch {
 	case off == nil || !isCall(a.Op):
-	case a.Done:
+	case a.Done && !a.Unmade:
 		off.saw(a)
-	case a.Number == 1:
-		if err := off.refuse(); err != nil {
+	case !a.Done && a.Number == 1:
+		if err := off.Refuse(a.Op); err != nil {
 			return err
 		}
 	}
 	b, ofCase := ctx.Value(begunKey{}).(*begun)
-	if a.Done && isCall(a.Op) {
+	if a.Done && !a.Unmade && isCall(a.Op) {
 		asked := askedBy(role, a)
 		if ofCase {
 			b.asked = matrix.AddAsked(b.asked, asked)
@@ -149,6 +150,7 @@ func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.
 	default:
 		b.fly(false)
 		b.spent.Add(results.Spent(a.Spent))
+		b.unmade = a.Unmade
 		unsent := a.Err != nil && !a.Billed && b.parent.Err() != nil && a.Kind == adapters.KindCanceled
 		if !a.Again && !unsent {
 			b.came = b.came || isCall(a.Op) && a.Err == nil
@@ -157,7 +159,7 @@ func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.
 		spent := b.spent
 		b.spent, b.came = results.Spent{}, false
 		return b.run.recorder.Outcome(results.Outcome{
-			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: b.conceal(callError(a.Err)), LatencyMS: a.Took.Milliseconds(), Durable: b.durable && a.Again, Spent: spent,
+			CallKey: b.key, Attempt: b.tries, Status: matrix.StatusError, Error: b.conceal(callError(a.Err)), LatencyMS: a.Took.Milliseconds(), Durable: b.durable && a.Again, Unmade: a.Unmade, Spent: spent,
 		})
 	}
 	b.fly(b.durable)

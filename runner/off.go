@@ -43,12 +43,22 @@ func (o *off) now() *offReason {
 	return says
 }
 
-// refuse is the error of a call that is not made, nil where it may be.
-func (o *off) refuse() error {
+// Refuse is the error of a call that is not made, nil where it may be.
+func (o *off) Refuse(op string) error {
+	if !isCall(op) {
+		return nil
+	}
 	if says := o.now(); says != nil {
 		return says.err
 	}
 	return nil
+}
+
+// Saw looks at a try that has ended. That nobody was reached is shown by the last try of a call alone.
+func (o *off) Saw(op string, result error) {
+	if o != nil && isCall(op) {
+		o.saw(adapters.Attempt{Err: result, Again: true})
+	}
 }
 
 // failed records a failed trial, or why it was not made where the backend went off while it waited for its turn.

@@ -48,9 +48,13 @@ func (c *connection) server() modelapi.Server {
 	if c.Azure != nil {
 		asked = fmt.Sprintf("backends.%s.azure.deployment %q", c.role, c.Azure.Deployment)
 	}
+	tooLong := "the prompt and max_tokens are"
+	if c.role == string(adapters.RoleEmbedder) {
+		tooLong = "a text is"
+	}
 	return modelapi.Server{
 		Settings: c.Settings, Adapter: Name, Role: c.role, URL: c.BaseURL, URLField: "base_url", Asked: asked,
-		TooLong: "the prompt and max_tokens are",
+		TooLong: tooLong,
 	}
 }
 

@@ -126,7 +126,11 @@ func (e *embedder) batch(ctx context.Context, op string, texts []string, model s
 		note(out, "the server does not send vectors as "+e.set.Encoding)
 	}
 	if err != nil || x.Status >= http.StatusMultipleChoices || len(resp.Data) == 0 {
-		return e.Failed(ctx, op, x, err)
+		failed := e.Failed(ctx, op, x, err)
+		if said := modelapi.ReadComplaint(x.Answer); failed.Kind == adapters.KindInvalid && said.Has("batch size") {
+			failed.Err = fmt.Errorf("%w: %d texts were sent in one call: is backends.%s.batch too large?", failed.Err, len(texts), e.set.role)
+		}
+		return failed
 	}
 	if holdsNull(x.Answer) {
 		return e.Says(op, adapters.KindPermanent, "the server sent null in place of a number or a vector, which is no vector")

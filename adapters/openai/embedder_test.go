@@ -148,7 +148,7 @@ func TestEmbedderFaults(t *testing.T) {
 	f := openaitest.StartFake(t, openaitest.FakeOptions{Context: 10})
 	e := newEmbedder(t, f, "")
 	_, err := e.Embed(t.Context(), queries(strings.Repeat("word ", 20)))
-	checkError(t, err, adapters.KindTooLong, "maximum context length is 10")
+	checkError(t, err, adapters.KindTooLong, "you requested 22 tokens.: a text is longer than what the model reads")
 	_, err = e.Embed(t.Context(), queries("a", ""))
 	checkError(t, err, adapters.KindInvalid, "text 2 is empty")
 	_, err = e.Embed(t.Context(), adapters.EmbedRequest{Texts: []string{"a"}})
@@ -159,6 +159,9 @@ func TestEmbedderFaults(t *testing.T) {
 	f.Script(openaitest.FakeError(400, "This model does not support specifying dimensions.", "", ""))
 	_, err = e.Embed(t.Context(), queries("a"))
 	checkError(t, err, adapters.KindInvalid, "does not support specifying dimensions")
+	f.Script(openaitest.FakeReply{Status: 422, Body: `{"error": "batch size 2 > maximum allowed batch size 1", "error_type": "Validation"}`}) // as TEI says it
+	_, err = e.Embed(t.Context(), queries("a", "b"))
+	checkError(t, err, adapters.KindInvalid, "maximum allowed batch size 1: 2 texts were sent in one call: is backends.embedder.batch too large?")
 	f.Script(openaitest.FakeReply{Status: 429, Body: `{"error": {"message": "slow down"}}`})
 	_, err = newEmbedder(t, f, `, "encoding": "base64"`).Embed(t.Context(), queries("a"))
 	checkError(t, err, adapters.KindRateLimited, "slow down")

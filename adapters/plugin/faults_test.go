@@ -91,6 +91,10 @@ func TestAPluginThatCannotBeStarted(t *testing.T) {
 			"rig", path(file("module.sh", "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numpy'\" >&2\nexit 1\n", 0o700)), adapters.KindPermanent,
 			[]string{`lacks the module "numpy"`},
 		},
+		"shakes hands and listens nowhere": {
+			"rig", path(file("dead.sh", "#!/bin/sh\necho '1|1|tcp|127.0.0.1:1|grpc'\nexec sleep 100\n", 0o700)), adapters.KindTransient,
+			[]string{"dead.sh", "cannot be used", "asking it what it is"},
+		},
 		"prints without an end": {"unending", nil, adapters.KindPermanent, []string{"more than 8192 bytes"}},
 		"another version":       {"raw", setting("args", []string{"plugin:raw", "7"}), adapters.KindUnsupported, []string{"another version", "Plugin version: 7", "than 1"}},
 		"a false version":       {"raw", setting("args", []string{"plugin:raw", "no"}), adapters.KindPermanent, []string{"cannot be used"}},

@@ -185,7 +185,8 @@ func (s *session) refused(ctx context.Context, program string, err error, redact
 	case fault != "":
 		return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q %s; %s%s", program, fault, s.proc.exit(redact), s.advice(program)))
 	}
-	return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q cannot be used: %w; %s", program, err, s.proc.exit(redact)))
+	// Not by fail: where a call has failed, that would leave its error alone, in which no plugin is named.
+	return &adapters.Error{Adapter: Name, Op: op, Kind: adapters.KindOf(err), Err: fmt.Errorf("the plugin %q cannot be used: %w; %s", program, err, s.proc.exit(redact))}
 }
 
 // kitModules are imported by culprit_plugin.py and its plugin_pb2 modules, from the packages of kitPackages.

@@ -26,7 +26,7 @@ func (p *pipeline) tapped(ctx context.Context, op string, req adapters.PipelineR
 	known, readErr := p.tap.Recorded(ctx, req.RequestID)
 	closeErr := p.tap.Close(context.WithoutCancel(ctx), req.RequestID)
 	if refused := refusal(known.Calls); refused != "" {
-		return none, p.Says(op, adapters.KindInvalid, "the tap sent nothing to the model: %s: see backends.service.tap.begin and end", refused)
+		return none, p.Says(op, adapters.KindInvalid, "the tap sent nothing to the model: %s: see backends.service.tap", refused)
 	}
 	switch {
 	case err != nil:

@@ -108,18 +108,21 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // pass records what a call says and sends it on.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request) {
 	u := &underway{redact: credentials(r, p.options.Secrets), start: p.options.Now()}
-	if r.Method == http.MethodPost && r.ContentLength <= maxBody && r.Header.Get("Content-Encoding") == "" {
-		head, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-		if err != nil {
-			refuse(w, http.StatusBadRequest, "the body of the call broke off: "+err.Error())
-			return
+	if r.Method == http.MethodPost {
+		var head []byte
+		if r.ContentLength <= maxBody {
+			var err error
+			if head, err = io.ReadAll(io.LimitReader(r.Body, maxBody+1)); err != nil {
+				refuse(w, http.StatusBadRequest, "the body of the call broke off: "+err.Error())
+				return
+			}
 		}
 		body, err := p.read(r, head, u)
 		if err != nil {
 			refuse(w, http.StatusConflict, err.Error())
 			return
 		}
-		if len(head) <= maxBody {
+		if r.ContentLength <= maxBody && len(head) <= maxBody {
 			r.ContentLength = int64(len(body)) // as it was, unless a context was substituted
 		}
 		r.Body = struct {
@@ -132,11 +135,20 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request) {
 
 // read records the prompt of a body and returns what is to be sent. An error means that nothing may be sent.
 func (p *Proxy) read(r *http.Request, body []byte, u *underway) ([]byte, error) {
-	if len(body) > maxBody {
-		return body, nil
+	plain, err := unpacked(r, body)
+	var said *prompt
+	if err == nil {
+		said, err = readPrompt(plain)
+		if err != nil && strings.Contains(r.Header.Get("Content-Type"), "json") {
+			err = fmt.Errorf("it is no JSON: %w", err)
+		} else {
+			err = nil
+		}
 	}
-	said, err := readPrompt(body)
-	if err != nil || said == nil {
+	switch header := r.Header.Get(p.options.Header); {
+	case err != nil && p.requests.mayChange(header):
+		return nil, p.unread(r, err, u)
+	case err != nil || said == nil:
 		return body, nil // not for a model, or for it to complain of
 	}
 	id, bound, substitution := p.requests.bind(r.Header.Get(p.options.Header), said.id)
@@ -144,9 +156,10 @@ func (p *Proxy) read(r *http.Request, body []byte, u *underway) ([]byte, error) 
 	u.call = &Call{Path: r.URL.Path, Bound: bound, At: u.start.UTC().Format(time.RFC3339Nano), Model: said.model, Params: said.params}
 	var refused error
 	if substitution != nil {
-		changed, replaced, err := substitution.apply(body, said)
+		changed, replaced, err := substitution.apply(plain, said)
 		switch {
 		case err == nil:
+			r.Header.Del("Content-Encoding")
 			body, u.call.Substituted, u.call.Context = changed, true, &replaced
 		case !errors.Is(err, errNoPlace):
 			refused = fmt.Errorf("request %q: %w", id, err)
@@ -160,6 +173,37 @@ func (p *Proxy) read(r *http.Request, body []byte, u *underway) ([]byte, error) 
 		p.finish(u, func(*Call) {})
 	}
 	return body, refused
+}
+
+// unread keeps and returns why a call is not sent in which a context is to be substituted, and that cannot be read.
+func (p *Proxy) unread(r *http.Request, why error, u *underway) error {
+	id, bound, _ := p.requests.bind(r.Header.Get(p.options.Header), "")
+	why = fmt.Errorf("a context is to be substituted, and the body of the call cannot be read: %w", why)
+	u.id, u.call = id, &Call{Path: r.URL.Path, Bound: bound, At: u.start.UTC().Format(time.RFC3339Nano), Messages: []Message{}, Refused: why.Error()}
+	u.call.withoutAsked(u.redact)
+	p.requests.record(id, u.call)
+	p.finish(u, func(*Call) {})
+	return why
+}
+
+// unpacked returns the body of a call without its encoding. What was sent without one is returned as it is.
+func unpacked(r *http.Request, body []byte) (plain []byte, err error) {
+	switch encoding := strings.ToLower(strings.Join(r.Header.Values("Content-Encoding"), ", ")); encoding {
+	case "", "identity":
+		plain = body
+	case "gzip", "x-gzip":
+		if len(body) <= maxBody {
+			if plain, err = gunzip(body); err != nil {
+				return nil, fmt.Errorf("it is not the gzip that its Content-Encoding says: %w", err)
+			}
+		}
+	default:
+		return nil, fmt.Errorf("it came in the encoding %q: send it without one, or as gzip", encoding)
+	}
+	if r.ContentLength > maxBody || len(body) > maxBody || len(plain) > maxBody {
+		return nil, fmt.Errorf("it is longer than %d MiB", maxBody>>20)
+	}
+	return plain, nil
 }
 
 func (p *Proxy) finish(u *underway, fill func(*Call)) {

@@ -114,7 +114,7 @@ func readAnswer(call *Call, body []byte, encoding, kind string) {
 			call.Error = "the answer could not be read: " + err.Error()
 			return
 		}
-		body = plain
+		body = plain[:min(len(plain), maxBody)]
 	default:
 		call.Error = "the answer could not be read: it came in the encoding " + encoding
 		return
@@ -137,16 +137,13 @@ func readAnswer(call *Call, body []byte, encoding, kind string) {
 	c.addTo(call)
 }
 
+// gunzip reads no further than a byte behind maxBody.
 func gunzip(body []byte) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	plain, err := io.ReadAll(io.LimitReader(z, maxBody+1))
-	if err == nil && len(plain) > maxBody {
-		plain = plain[:maxBody]
-	}
-	return plain, err
+	return io.ReadAll(io.LimitReader(z, maxBody+1))
 }
 
 // withoutAsked takes what the redactor knows out of what a call asks, before it is kept. All else of it is evidence and stays as it is.

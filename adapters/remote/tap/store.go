@@ -10,7 +10,7 @@ const (
 	mostRequests = 1000
 	mostCalls    = 64        // of one request
 	mostBytes    = 128 << 20 // of the texts of all requests
-	maxBody      = 32 << 20  // of one body that is read; a longer one is passed on unread
+	maxBody      = 32 << 20  // of one body that is read; a longer one is passed on unread, or not sent where a context is to be substituted
 )
 
 // Request is what is known of one request of a service.
@@ -124,6 +124,17 @@ func (r *requests) bind(header, metadata string) (id, bound string, s *Substitut
 		s = e.substitution
 	}
 	return id, bound, s
+}
+
+// mayChange reports whether a call that cannot be read, with this id in its header, may be one in which a context is to be substituted.
+func (r *requests) mayChange(header string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if header != "" {
+		e := r.byID[header]
+		return e != nil && e.substitution != nil
+	}
+	return slices.ContainsFunc(r.order, func(e *entry) bool { return e.substitution != nil })
 }
 
 // record keeps a call with its request, before it is sent.

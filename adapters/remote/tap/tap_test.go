@@ -187,22 +187,27 @@ func TestReadsOtherForms(t *testing.T) {
 	}
 }
 
+// packed is a text as gzip.
+func packed(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := z.Write([]byte(text))
+	if err := errors.Join(err, z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 func TestReadsPackedAnswer(t *testing.T) {
 	u, c, _ := start(t, tap.Options{})
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write([]byte(plainReply)); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	reply := packed(t, plainReply)
 	u.reply = func(w http.ResponseWriter, _ []byte) {
 		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(packed.Bytes())
+		_, _ = io.WriteString(w, reply)
 	}
 	_, answer := ask(t, c, "/v1/chat/completions", chat, "X-Request-ID", "r", "Accept-Encoding", "gzip")
-	if answer != packed.String() {
+	if answer != reply {
 		t.Error("the packed answer was not passed on as it came")
 	}
 	if got := recorded(t, c, "r").Calls[0].Answer; got != "Economy. [c01]" {
@@ -210,6 +215,84 @@ func TestReadsPackedAnswer(t *testing.T) {
 	}
 	if got := u.heads[0].Get("Accept-Encoding"); got != "gzip" {
 		t.Errorf("Accept-Encoding came as %q", got)
+	}
+}
+
+// TestPackedCall: a packed call is recorded, goes on as it came, and goes unpacked with another context.
+func TestPackedCall(t *testing.T) {
+	u, c, _ := start(t, tap.Options{})
+	body := packed(t, chat)
+	ask(t, c, "/v1/chat/completions", body, "X-Request-ID", "r1", "Content-Encoding", "gzip")
+	if err := c.Open(t.Context(), "r2", &tap.Substitution{Begin: "<context>\n", End: "\n</context>", With: "[g1] Business"}); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, c, "/v1/chat/completions", packed(t, `{"messages":[{"role":"user","content":"Rewrite: Which class?"}]}`), "X-Request-ID", "r2", "Content-Encoding", "gzip")
+	ask(t, c, "/v1/chat/completions", body, "X-Request-ID", "r2", "Content-Encoding", "gzip")
+	if u.bodies[0] == nil || string(u.bodies[0]) != body || u.heads[0].Get("Content-Encoding") != "gzip" || u.heads[1].Get("Content-Encoding") != "gzip" {
+		t.Error("a packed call without another context was not sent as it came")
+	}
+	want := strings.Replace(chat, `[c01] Fl\u00fcge \/ <economy>`, "[g1] Business", 1)
+	if diff := cmp.Diff(want, string(u.bodies[2])); diff != "" || u.heads[2]["Content-Encoding"] != nil {
+		t.Errorf("encoding %q, body (-want +got):\n%s", u.heads[2]["Content-Encoding"], diff)
+	}
+	if r := recorded(t, c, "r1"); len(r.Calls) != 1 || r.Calls[0].Messages[1].Text != "<context>\n[c01] Flüge / <economy>\n</context>\nWhich class?" {
+		t.Errorf("what is recorded: %+v", r)
+	}
+	if r := recorded(t, c, "r2"); len(r.Calls) != 2 || r.Calls[0].Substituted || !r.Calls[1].Substituted {
+		t.Errorf("what is recorded: %+v", r)
+	}
+}
+
+// TestSendsNothingUnread: where a context is to be substituted, a call that cannot be read is not bought. Others go on as they came.
+func TestSendsNothingUnread(t *testing.T) {
+	long := strings.Repeat(" ", 32<<20) + chat
+	for name, tt := range map[string]struct {
+		body   string
+		header []string
+		want   string
+	}{
+		"another encoding":          {"x", []string{"Content-Encoding", "br"}, `the encoding "br"`},
+		"two encodings":             {packed(t, chat), []string{"Content-Encoding", "gzip, gzip"}, `the encoding "gzip, gzip"`},
+		"no gzip":                   {chat, []string{"Content-Encoding", "gzip"}, "not the gzip"},
+		"gzip that breaks off":      {packed(t, chat)[:60], []string{"Content-Encoding", "gzip"}, "not the gzip"},
+		"too long":                  {long, nil, "longer than 32 MiB"},
+		"too long when unpacked":    {packed(t, long), []string{"Content-Encoding", "gzip"}, "longer than 32 MiB"},
+		"JSON that others can read": {"\ufeff" + chat, []string{"Content-Type", "application/json"}, "it is no JSON"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, c, _ := start(t, tap.Options{})
+			if err := c.Open(t.Context(), "r1", &tap.Substitution{Begin: "<context>\n", End: "\n</context>", With: "[g1]"}); err != nil {
+				t.Fatal(err)
+			}
+			for i, id := range []string{"r1", ""} { // the second belongs to the only open request
+				status, answer := ask(t, c, "/v1/chat/completions", tt.body, append(tt.header, "X-Request-ID", id)...)
+				if status != http.StatusConflict || !strings.Contains(answer, "cannot be read") || !strings.Contains(answer, strings.ReplaceAll(tt.want, `"`, `\"`)) {
+					t.Errorf("id %q: the service gets %d %s", id, status, answer)
+				}
+				r := recorded(t, c, "r1")
+				if len(r.Calls) != i+1 || !r.Calls[i].Done || !strings.Contains(r.Calls[i].Refused, tt.want) {
+					t.Errorf("id %q: recorded %+v", id, r)
+				}
+			}
+			if len(u.bodies) != 0 {
+				t.Fatalf("%d calls were sent to the model", len(u.bodies))
+			}
+			for _, id := range []string{"r2", "r1"} {
+				if id == "r1" {
+					if err := c.Close(t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if status, _ := ask(t, c, "/v1/chat/completions", tt.body, append(tt.header, "X-Request-ID", id)...); status != http.StatusOK {
+					t.Errorf("without a context to substitute, a call of %q gets %d", id, status)
+				}
+			}
+			for _, got := range u.bodies {
+				if string(got) != tt.body {
+					t.Error("the body was changed")
+				}
+			}
+		})
 	}
 }
 
