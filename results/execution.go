@@ -56,6 +56,7 @@ type Execution struct {
 	left  map[string][]string // folders of other executions, by the name of the case; nil: not looked for yet
 	says  []string            // what is to be known of what was found
 	from  map[ExecutionID]*Taken
+	lost  []matrix.Asked // by calls of others whose answers were not taken, though the rest of their work was
 	// doubts are the calls in doubt of each case without a bundle, by the name of the case.
 	doubts map[string]int
 
@@ -263,7 +264,7 @@ func (e *Execution) finish(s *Summary) error {
 	}
 	// A folder that still holds unfinished work is not empty and stays.
 	if err == nil && s.Stopped == "" {
-		err = e.forget()
+		err = e.Forget()
 	}
 	_ = e.root.Remove(path.Join(workFolder, string(e.id)))
 	_ = e.root.Remove(workFolder)

@@ -35,8 +35,8 @@ type Invocation struct {
 	NoRepairs bool     `json:"no_repairs,omitempty"`
 	Fresh     bool     `json:"fresh,omitempty"`
 
-	Cases []InvokedCase `json:"cases"` // that are to be run, in their order
-	Pins  Pins          `json:"pins"`  // as declared, before the first call
+	Cases []InvokedCase `json:"cases"`         // that are to be run, in their order
+	Pins  Pins          `json:"pins,omitzero"` // as declared, before the first call of a case; zero: none was made
 }
 
 // InvokedCase is a case with its digest.
@@ -76,6 +76,19 @@ func (e *Execution) Taken() (out []Taken) {
 	return out
 }
 
+func (e *Execution) lose(asked []matrix.Asked) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lost = matrix.AddAsked(e.lost, asked...)
+}
+
+// Lost is what other executions asked by calls whose answers were not taken over, though the rest of their work was.
+func (e *Execution) Lost() []matrix.Asked {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.lost)
+}
+
 func (e *Execution) say(format string, args ...any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -97,7 +110,7 @@ func (e *Execution) Fresh() { e.fresh = true }
 func (e *Execution) Keep(i Invocation, found []byte) error {
 	i.Schema = InvocationSchema
 	data, err := json.MarshalIndent(i, "", " ")
-	if err == nil {
+	if err == nil && e.lock == nil {
 		err = e.lockWork(true)
 	}
 	if err == nil {
@@ -160,8 +173,8 @@ func (e *Execution) inWork(do func(*disk) error) error {
 	return errors.Join(do(newDisk(root, e.hook)), root.Close())
 }
 
-// forget takes the invocation away, when nothing is left to go on with.
-func (e *Execution) forget() error {
+// Forget takes the invocation away, when nothing is left to go on with.
+func (e *Execution) Forget() error {
 	if e.lock == nil {
 		return nil
 	}
@@ -427,6 +440,15 @@ func Drop(out string, id ExecutionID) (*Dropped, error) {
 
 // dropping counts what is to be dropped.
 func (e *Execution) dropping(d *Dropped) error {
+	s, _, err := e.ReadShared()
+	if err != nil {
+		return err
+	}
+	d.InDoubt += s.Doubt
+	for _, a := range s.Far {
+		d.Calls += a.Calls
+	}
+	d.Calls += s.Doubt
 	return e.inWork(func(work *disk) error {
 		names, err := readFolder(work.root, ".")
 		for _, name := range names {

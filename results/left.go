@@ -9,14 +9,16 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
-// Left is what the journals of an execution say of the cases that it did not finish. Calls are those that leave the machine or cost money.
+// Left is what an execution has left that it did not finish: what the journals of its cases say, and what it has asked for all of them.
+// Calls are those that leave the machine or cost money.
 type Left struct {
-	Cases     int            `json:"begun"`               // that have a journal
-	Asked     []matrix.Asked `json:"asked,omitempty"`     // of each backend, by calls of which an outcome tells; nothing is known here of their tokens
-	InDoubt   int            `json:"in_doubt"`            // calls besides, of which nothing tells what came of them
-	Undecided []Undecided    `json:"undecided,omitempty"` // of these, those of which nobody has said what is to be done
-	Unread    int            `json:"unread,omitempty"`    // cases whose journal is damaged
-	Busy      bool           `json:"busy,omitempty"`      // a process is at some of them, which are not counted
+	Cases     int            `json:"begun"`                      // that have a journal
+	Asked     []matrix.Asked `json:"asked,omitempty"`            // of each backend, by calls of which an outcome tells; nothing is known here of their tokens
+	InDoubt   int            `json:"in_doubt"`                   // calls besides, of which nothing tells what came of them
+	Undecided []Undecided    `json:"undecided,omitempty"`        // of these, those of which nobody has said what is to be done
+	Unread    int            `json:"unread,omitempty"`           // cases whose journal is damaged
+	Shared    int            `json:"undecided_shared,omitempty"` // as Undecided, of the calls that serve all cases
+	Busy      bool           `json:"busy,omitempty"`             // a process is at some of them, which are not counted
 }
 
 // Undecided is a call in doubt, and what its provider was told that it is.
@@ -43,6 +45,11 @@ func ReadLeft(out string, id ExecutionID) (*Left, error) {
 		return nil, err
 	}
 	l := &Left{}
+	shared, undecided, err := e.ReadShared()
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	l.Asked, l.InDoubt, l.Shared = shared.Far, shared.Doubt, undecided
 	err = e.inWork(func(work *disk) error {
 		names, err := readFolder(work.root, ".")
 		for _, name := range names {

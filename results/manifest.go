@@ -142,12 +142,15 @@ func checkSchema(data []byte, want string) error {
 	return otherSchema(head.Schema, want)
 }
 
+// errNewer means that a file is of a major version that this program does not know.
+var errNewer = errors.New("newer than this version")
+
 func otherSchema(got, want string) error {
 	kind, version, _ := strings.Cut(want, "/v")
 	major, isVersion := strings.CutPrefix(got, kind+"/v")
 	if n, err := strconv.Atoi(major); isVersion && err == nil {
 		if ours, _ := strconv.Atoi(version); n > ours {
-			return fmt.Errorf("schema %q is newer than this version of culprit, which reads up to %q: use a newer culprit", got, want)
+			return fmt.Errorf("schema %q is %w of culprit, which reads up to %q: use a newer culprit", got, errNewer, want)
 		}
 	}
 	return fmt.Errorf("schema is %q and not %q", got, want)

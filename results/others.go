@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/culprit-rag/culprit/matrix"
 )
 
 // continuedFile says that another execution has finished the case with what this work holds, and where.
@@ -66,6 +68,7 @@ func (w *CaseWriter) takeOthers(pinsDigest string) error {
 			continue
 		}
 		used := false
+		var lost []matrix.Asked
 		if left.CaseDigest == w.caseDigest && left.PinsDigest == pinsDigest && left.Case == w.id {
 			for key, p := range left.Calls {
 				mine := w.past[key]
@@ -78,10 +81,15 @@ func (w *CaseWriter) takeOthers(pinsDigest string) error {
 					used = true // so that no further execution counts it
 				case p.Observed != nil && !p.Skipped && (mine == nil || mine.Observed == nil && !mine.Skipped && mine.Tries == 0):
 					w.past[key], used = p, true
+				case p.From == left.Execution && (mine == nil || mine.From != left.Execution):
+					lost = matrix.AddAsked(lost, p.Asked...)
+				case mine != nil && mine.From == left.Execution:
+					used = true // by an earlier process
 				}
 			}
 		}
 		if used {
+			w.exec.lose(lost)
 			w.taken = append(w.taken, takenFolder{folder, lock})
 		} else if err := unlockFolder(lock); err != nil {
 			return err

@@ -232,7 +232,7 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 }
 
 // Share sets what was asked for all cases together, and for cases that were not finished, of which so many calls are in doubt.
-func (s *Summary) Share(e *matrix.Experiment, shared, unfinished []matrix.Asked, doubts int) {
+func (s *Summary) Share(e *matrix.Experiment, shared Shared, unfinished []matrix.Asked, doubts int) {
 	of := func(asked []matrix.Asked) *Totals {
 		if len(asked) == 0 {
 			return nil
@@ -240,12 +240,17 @@ func (s *Summary) Share(e *matrix.Experiment, shared, unfinished []matrix.Asked,
 		t := totalsOf(e, asked)
 		return &t
 	}
-	s.Shared, s.Unfinished = of(shared), of(unfinished)
-	if doubts > 0 {
-		if s.Unfinished == nil {
-			s.Unfinished = &Totals{}
+	s.Shared, s.Unfinished = of(shared.Asked()), of(unfinished)
+	for _, part := range []struct {
+		of     **Totals
+		doubts int
+	}{{&s.Shared, shared.Doubt}, {&s.Unfinished, doubts}} {
+		if part.doubts > 0 {
+			if *part.of == nil {
+				*part.of = &Totals{}
+			}
+			(*part.of).doubt(part.doubts)
 		}
-		s.Unfinished.doubt(doubts)
 	}
 }
 

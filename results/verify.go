@@ -210,6 +210,9 @@ func (v *verifier) readManifest() {
 		v.manifest, err = decodeManifest(data)
 	}
 	if err != nil {
+		if errors.Is(err, errNewer) {
+			v.step = stepContents
+		}
 		v.report(manifestFile, 0, "%v", err)
 		v.ended = true
 		return

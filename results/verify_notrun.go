@@ -103,7 +103,7 @@ func (v *verifier) reasonHolds(t *matrix.Trial) (holds, known bool) {
 	case matrix.NotRunSparing:
 		return repairs && e.Limits.Budget != matrix.Spending{}, true
 	case fmt.Sprintf(matrix.NotRunSearch, t.Cell.Search()):
-		return repairs && (search < 0 || o.Retrievals[search].Status != matrix.StatusOK), true
+		return repairs && (search < 0 || o.Retrievals[search].Status != matrix.StatusOK) || len(o.Retrievals) > 0 && o.Retrievals[0].Status == matrix.StatusNotRun, true
 	case matrix.NotRunTooDeep:
 		return t.Cell == matrix.RepairMoreK && search >= 0 && !v.ranked(&o.Retrievals[search]), true
 	case matrix.NotRunNotRanked:

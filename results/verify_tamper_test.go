@@ -87,7 +87,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 		}, false, "files", "evaluation.json: it has", ""},
 		"the manifest is gone":       {func(t *testing.T, dir string) { remove(t, dir, manifestFile) }, false, stepManifest, "this is not a bundle", StateMalformed},
 		"the schema is an older one": {func(t *testing.T, dir string) { edited(t, dir, manifestFile, "culprit.bundle/v1", "culprit.bundle/v0") }, false, stepManifest, `schema is "culprit.bundle/v0"`, StateMalformed},
-		"the schema is a newer one":  {func(t *testing.T, dir string) { edited(t, dir, manifestFile, "culprit.bundle/v1", "culprit.bundle/v2") }, false, stepManifest, "use a newer culprit", StateMalformed},
+		"the schema is a newer one":  {func(t *testing.T, dir string) { edited(t, dir, manifestFile, "culprit.bundle/v1", "culprit.bundle/v2") }, false, stepContents, "use a newer culprit", StateMalformed},
 		"the schema of the evaluation is another": {func(t *testing.T, dir string) {
 			edited(t, dir, evaluationFile, "culprit.evaluation/v1", "culprit.evaluation/v0")
 		}, true, stepContents, `schema is "culprit.evaluation/v0"`, StateMalformed},

@@ -36,7 +36,7 @@ type backends struct {
 // open opens every backend that the experiment names and asks each what it is; with searchOnly those that a search needs. On an
 // error everything that was opened is closed again.
 func open(ctx context.Context, l *experiments.Loaded, o Options, searchOnly bool) (_ *backends, err error) {
-	ledger, err := newLedger(&l.Experiment)
+	ledger, err := newLedger(&l.Experiment, o.shared)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func config(backend *matrix.Backend, l *experiments.Loaded, o Options) adapters.
 
 // OpenEmbedder opens the embedder of an experiment as a run does, with its limits; nil where it names none.
 func OpenEmbedder(ctx context.Context, l *experiments.Loaded, o Options) (adapters.Embedder, error) {
-	ledger, err := newLedger(&l.Experiment)
+	ledger, err := newLedger(&l.Experiment, o.shared)
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,11 @@ func (r *caseRun) repeat(ctx context.Context, cell matrix.PlannedCell, reps int)
 		return nil, err
 	}
 	if r.obs.Retrievals[0].Status != matrix.StatusOK && r.pipeline == nil {
-		made.reason = cmp.Or(r.unwritten(), matrix.NotRunNoSearch)
+		failed := matrix.NotRunNoSearch
+		if r.obs.Retrievals[0].Status == matrix.StatusNotRun {
+			failed = fmt.Sprintf(matrix.NotRunSearch, matrix.CellC)
+		}
+		made.reason = cmp.Or(r.unwritten(), failed)
 	}
 	if made.reason != "" {
 		reps = min(reps, have+1)

@@ -28,20 +28,26 @@ type ledger struct {
 
 	offs offs // filled while the backends are opened
 
-	mu     sync.Mutex
-	shared []matrix.Asked            // by calls that belong to no case
-	open   map[string][]matrix.Asked // by the calls of each case that is not finished
+	shared *shared // by calls that belong to no case
+
+	mu   sync.Mutex
+	open map[string][]matrix.Asked // by the calls of each case that is not finished
 }
 
-// newLedger refuses a budget of money that cannot be kept.
-func newLedger(e *matrix.Experiment) (*ledger, error) {
-	g := &ledger{experiment: e, offs: offs{}, open: map[string][]matrix.Asked{}}
+// newLedger refuses a budget of money that cannot be kept. Before is what was asked for all cases by earlier processes, to which is added;
+// nil: nothing is kept.
+func newLedger(e *matrix.Experiment, before *shared) (*ledger, error) {
+	if before == nil {
+		before = &shared{}
+	}
+	g := &ledger{experiment: e, offs: offs{}, shared: before, open: map[string][]matrix.Asked{}}
 	budget := e.Limits.Budget
 	if lacks := e.Unpriced(); budget.Cost.Currency != "" && len(lacks) > 0 {
 		return nil, fmt.Errorf("limits.budget.cost is %s, and what a call costs is not known: set %s, or take limits.budget.cost away", budget.Cost, strings.Join(lacks, " and "))
 	}
 	if budget != (matrix.Spending{}) {
 		g.budget = adapters.NewBudget(adapters.Amount{Calls: budget.Calls, Tokens: budget.Tokens, Micro: int64(budget.Cost.Micro)})
+		g.spentBefore(before.now().Spent)
 	}
 	if budget.Tokens > 0 || budget.Cost.Micro > 0 || e.Limits.TokensPerMinute > 0 {
 		var err error
@@ -86,7 +92,9 @@ func (g *ledger) policy(role string, backend *matrix.Backend, redact *adapters.R
 	return adapters.Policy{
 		Name: backend.Adapter, Redact: redact, Retries: l.Retries, Timeout: time.Duration(l.Timeout), Slots: make(chan struct{}, l.Concurrency),
 		Meter: g.meter(role, backend), Pace: adapters.NewPace(l.RequestsPerMinute, l.TokensPerMinute),
-		OnAttempt: func(ctx context.Context, a adapters.Attempt) error { return g.attempt(ctx, role, off, a) },
+		OnAttempt: func(ctx context.Context, a adapters.Attempt) error {
+			return g.attempt(ctx, role, off, !backend.Free(), a)
+		},
 		TellEarly: role == matrix.RoleGenerator, // the turns of flow bound their calls
 		Gate:      off,
 	}
@@ -109,7 +117,7 @@ func isCall(op string) bool {
 // attempt counts the tries of a call, and journals them: the intent before each, and the outcome of each that is followed by another, or
 // that nobody was sent.
 // A call to a backend that is off fails like the one that showed it.
-func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.Attempt) error {
+func (g *ledger) attempt(ctx context.Context, role string, off *off, far bool, a adapters.Attempt) error {
 	switch {
 	case off == nil || !isCall(a.Op):
 	case a.Done && !a.Unmade:
@@ -120,16 +128,14 @@ func (g *ledger) attempt(ctx context.Context, role string, off *off, a adapters.
 		}
 	}
 	b, ofCase := ctx.Value(begunKey{}).(*begun)
-	if a.Done && !a.Unmade && isCall(a.Op) {
+	if a.Done && !a.Unmade && isCall(a.Op) && ofCase {
 		asked := askedBy(role, a)
-		if ofCase {
-			b.asked = matrix.AddAsked(b.asked, asked)
-			g.spend(b.run.c.ID, asked)
-		} else {
-			g.share(asked)
-		}
+		b.asked = matrix.AddAsked(b.asked, asked)
+		g.spend(b.run.c.ID, asked)
 	}
 	switch {
+	case !ofCase && isCall(a.Op):
+		return g.shared.attempt(role, far, a)
 	case !ofCase:
 		return nil
 	case !a.Done:
@@ -184,12 +190,6 @@ func askedBy(role string, a adapters.Attempt) matrix.Asked {
 		asked.Untold = 1
 	}
 	return asked
-}
-
-func (g *ledger) share(asked ...matrix.Asked) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.shared = matrix.AddAsked(g.shared, asked...)
 }
 
 func (g *ledger) spend(id string, asked ...matrix.Asked) {

@@ -20,11 +20,27 @@ var ErrNotRecorded = errors.New("not recorded")
 // backend is opened. A call, or a text of the store, that the recording does not hold ends the run with [ErrNotRecorded]. What a scan
 // of the store showed is taken as it stands there. What follows is marked by the digest of the recording.
 func Reenact(ctx context.Context, recording *results.Recording, o Options) (*results.Summary, error) {
+	if err := enactable(&recording.Experiment); err != nil {
+		return nil, fmt.Errorf("the experiment of bundle %q: %w", recording.Path, err)
+	}
 	o.recording, o.Registry, o.Secrets, o.Fresh, o.Invocation, o.Resume = recording, nil, nil, true, nil, Resuming{}
 	return Run(ctx, &experiments.Loaded{
 		Path: recording.Path, Experiment: recording.Experiment,
 		Cases: []experiments.LoadedCase{{Case: recording.Case, File: recording.Path, Source: recording.CaseSource}},
 	}, o)
+}
+
+// enactable refuses what no loader lets through and a bundle of elsewhere may hold all the same: such a run would never end, or fail at a
+// place that says nothing.
+func enactable(e *matrix.Experiment) error {
+	const most = 4096 // as of the loader
+	switch n := e.Limits.Concurrency; {
+	case n < 1 || n > most:
+		return fmt.Errorf("limits.concurrency is %d, and it is 1 to %d", n, most)
+	case e.Backends.Generator == nil && e.Backends.Pipeline == nil:
+		return errors.New("it has neither backends.generator nor backends.service")
+	}
+	return nil
 }
 
 func notRecorded(what string) error {

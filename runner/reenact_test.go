@@ -296,3 +296,32 @@ func TestReenactMisses(t *testing.T) {
 		})
 	}
 }
+
+// TestReenactRefusesForgery: a bundle of elsewhere whose experiment no loader would let through ends with an error, and at once.
+func TestReenactRefusesForgery(t *testing.T) {
+	t.Parallel()
+	loaded := writtenFor(t, fees, registry(t))
+	path := sealed(t, loaded, registry(t))[0]
+	for name, test := range map[string]struct {
+		forge func(e *matrix.Experiment)
+		want  string
+	}{
+		"nothing at once":    {func(e *matrix.Experiment) { e.Limits.Concurrency = 0 }, "limits.concurrency is 0"},
+		"too much at once":   {func(e *matrix.Experiment) { e.Limits.Concurrency = 2_000_000_000 }, "limits.concurrency is 2000000000"},
+		"nobody is asked":    {func(e *matrix.Experiment) { e.Backends.Generator = nil }, "neither backends.generator nor"},
+		"nothing was forged": {func(*matrix.Experiment) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			recording, err := results.OpenRecording(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.forge(&recording.Experiment)
+			_, err = runner.Reenact(t.Context(), recording, runner.Options{Out: t.TempDir(), CacheDir: t.TempDir()})
+			if got := fmt.Sprint(err); test.want == "" && err != nil || !strings.Contains(got, test.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

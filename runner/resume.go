@@ -27,6 +27,7 @@ type Resuming struct {
 type InDoubtError struct {
 	Execution results.ExecutionID
 	Calls     []InDoubt
+	Shared    int // calls besides, that serve all cases
 }
 
 // InDoubt is such a call, and the id of its case.
@@ -36,7 +37,7 @@ type InDoubt struct {
 }
 
 func (e *InDoubtError) Error() string {
-	return fmt.Sprintf("execution %q was ended before it knew what came of %d calls", e.Execution, len(e.Calls))
+	return fmt.Sprintf("execution %q was ended before it knew what came of %d calls", e.Execution, len(e.Calls)+e.Shared)
 }
 
 // Is makes errors.Is(err, results.ErrInDoubt) hold.
@@ -57,14 +58,21 @@ func resume(l *experiments.Loaded, o *Options) (*results.Execution, *results.Inv
 			doubts.Calls = append(doubts.Calls, InDoubt{w.Case, p})
 		}
 	}
+	if o.shared.Shared, doubts.Shared, err = e.ReadShared(); err != nil {
+		return fail(err)
+	}
+	if o.Resume.Seal && invocation.Pins.Schema == "" {
+		return fail(fmt.Errorf("execution %q was ended before its first case, and there is nothing to seal: %w", e.ID(), results.ErrNotFound))
+	}
 	how := o.Resume.InDoubt
 	if o.Resume.Seal && how == "" {
 		how = results.InDoubtSkip
 	}
-	if len(doubts.Calls) > 0 && how == "" {
+	if len(doubts.Calls)+doubts.Shared > 0 && how == "" {
 		return fail(doubts)
 	}
 	e.InDoubt(how)
+	e.Guard(func(data []byte) bool { return o.Secrets.Redactor().Holds(data) }) // also of keys that are read later
 	if invocation.Fresh {
 		e.Fresh()
 	}
@@ -99,16 +107,6 @@ func (s *session) goOn(works []*results.Work) {
 			s.ledger.spend(w.Case, asked...)
 		}
 	}
-}
-
-// keepShared adds what earlier processes have asked for all cases together, and keeps it with what this one has.
-func (s *session) keepShared(e *results.Execution) error {
-	before, err := e.ReadShared()
-	if err != nil {
-		return err
-	}
-	s.ledger.share(before...)
-	return e.KeepShared(s.ledger.shared)
 }
 
 // ChangedError says in what an execution can no longer be gone on with. It is [results.ErrChanged].

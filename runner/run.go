@@ -34,6 +34,7 @@ type Options struct {
 	drawn     draw               // the sample of the store that [Floor] asks for
 	recording *results.Recording // that answers every call, see [Reenact]; nil: backends do
 	found     *found             // what is known of backends that are not opened, see [Resuming]; nil: all are
+	shared    *shared            // where calls that serve all cases are counted; nil: by the run alone
 }
 
 // ErrDrained is returned when Options.Drain ended the run before every case was started.
@@ -80,14 +81,50 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	var execution *results.Execution
 	var invocation *results.Invocation
 	var left []*results.Work
+	o.shared = &shared{}
 	if o.Resume.Execution != "" { // before anybody is asked for anything
 		if execution, invocation, left, err = resume(l, &o); err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, execution.Close()) }()
 	}
+	// It stands in the ledger before the first call that leaves the machine or costs money, which may come before the first case.
+	entered := false
+	stand := func() (err error) {
+		if entered {
+			return nil
+		}
+		if execution == nil {
+			if execution, err = begin(l, &o); err != nil {
+				return err
+			}
+		}
+		err = enter(execution, l, invocation != nil)
+		entered = err == nil
+		return err
+	}
+	o.shared.keep = func(s results.Shared) error {
+		if entered {
+			return execution.KeepShared(s)
+		}
+		err := stand()
+		if err == nil && invocation == nil {
+			err = keep(execution, l, &o, results.Pins{}, nil)
+		}
+		if err != nil {
+			return err
+		}
+		return execution.KeepShared(s)
+	}
+	defer func() {
+		if execution != nil {
+			err = errors.Join(err, execution.Close())
+		}
+	}()
 	s, err := start(ctx, l, o, false)
 	if err != nil {
+		if entered && invocation == nil {
+			err = errors.Join(err, failedStart(execution, l, &o, err))
+		}
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
@@ -100,8 +137,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	if err != nil {
 		return nil, err
 	}
-	if execution != nil {
-		execution.Guard(o.Secrets.Redactor().Holds)
+	if invocation != nil && invocation.Pins.Schema != "" {
 		differs, err := invocation.Pins.Difference(&pins)
 		if err != nil {
 			return nil, err
@@ -109,17 +145,23 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 		if len(differs) > 0 {
 			return nil, &ChangedError{execution.ID(), differs}
 		}
-		if err := enter(execution, l, true); err != nil {
-			return nil, err
-		}
-	} else {
-		if execution, err = begin(l, &o, s, pins); err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, execution.Close()) }()
 	}
-	if err := s.keepShared(execution); err != nil {
+	if err := stand(); err != nil {
 		return nil, err
+	}
+	if invocation == nil || invocation.Pins.Schema == "" {
+		found, err := s.found()
+		if err == nil {
+			err = keep(execution, l, &o, pins, found)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if asked := s.ledger.shared.now(); len(asked.Near) > 0 { // the others are kept
+		if err := execution.KeepShared(asked); err != nil {
+			return nil, err
+		}
 	}
 	summary := results.NewSummary(execution.ID(), s.experiment)
 	summary.Setup.Local, summary.Setup.JudgeLocal = s.generatorInfo.Local && s.pipeline == nil, s.judgeInfo.Local
@@ -150,48 +192,48 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	}
 	summary.Taken = execution.Taken()
 	summary.Warnings = slices.Concat(execution.Says(), s.ledger.offs.warnings(s.experiment), s.reuse.models.warnings(), s.notes.list, s.reuse.ids.warnings())
-	summary.Share(s.experiment, s.ledger.shared, s.ledger.unfinished(), execution.Doubts())
+	summary.Share(s.experiment, s.ledger.shared.now(), matrix.AddAsked(s.ledger.unfinished(), execution.Lost()...), execution.Doubts())
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
 	if runErr != nil && o.ExitCode != nil {
 		summary.Exit = o.ExitCode(runErr)
 	}
 	if runErr != nil {
-		runErr = errors.Join(runErr, execution.KeepShared(s.ledger.shared))
+		runErr = errors.Join(runErr, execution.KeepShared(s.ledger.shared.now()))
 	}
 	return &summary, errors.Join(runErr, execution.Finish(summary))
 }
 
-// begin makes a new execution, keeps what it was begun with, and enters it in the ledger.
-func begin(l *experiments.Loaded, o *Options, s *session, pins results.Pins) (*results.Execution, error) {
-	e, err := results.NewExecution(o.Out, l.Experiment.Name, s.now())
+// begin makes a new execution.
+func begin(l *experiments.Loaded, o *Options) (*results.Execution, error) {
+	now := o.Now
+	if now == nil {
+		now = time.Now
+	}
+	e, err := results.NewExecution(o.Out, l.Experiment.Name, now())
 	if err != nil {
 		return nil, err
 	}
-	e.Guard(o.Secrets.Redactor().Holds)
+	e.Guard(func(data []byte) bool { return o.Secrets.Redactor().Holds(data) }) // also of keys that are read later
 	if o.Fresh {
 		e.Fresh()
 	}
 	if o.recording != nil {
 		e.Reenact(o.recording.ManifestDigest)
 	}
-	if o.Invocation != nil {
-		found, err := s.found()
-		invocation := *o.Invocation
-		if err == nil {
-			invocation, err = invoked(invocation, l, pins)
-		}
-		if err == nil {
-			err = e.Keep(invocation, found)
-		}
-		if err != nil {
-			return nil, errors.Join(err, e.Close())
-		}
-	}
-	if err := enter(e, l, false); err != nil {
-		return nil, errors.Join(err, e.Close())
-	}
 	return e, nil
+}
+
+// keep keeps what an execution was begun with, where another process can go on with it. Pins are not known before the first case.
+func keep(e *results.Execution, l *experiments.Loaded, o *Options, pins results.Pins, found []byte) error {
+	if o.Invocation == nil {
+		return nil
+	}
+	invocation, err := invoked(*o.Invocation, l, pins)
+	if err != nil {
+		return err
+	}
+	return e.Keep(invocation, found)
 }
 
 // enter enters the execution in the ledger.

@@ -228,9 +228,17 @@ func (a *app) listLeft(l *results.Left) {
 		line += "; a process is at it, and what it does now is not counted"
 	}
 	linef(a.out, "%s", line)
+	if l.Shared > 0 {
+		linef(a.out, "  in doubt: %s", sharedDoubts(l.Shared))
+	}
 	for _, u := range l.Undecided {
 		linef(a.out, "  in doubt: %s  %s", asDoubted(u.Case, &u.Call, u.At), u.ID)
 	}
+}
+
+// sharedDoubts tells of calls in doubt that serve all cases.
+func sharedDoubts(n int) string {
+	return counted(n, "call", "calls") + " for all cases together, to embed what is stored: whoever goes on makes them again, whatever --in-doubt says"
 }
 
 // asDoubted tells of a call in doubt in one line.
@@ -269,7 +277,10 @@ func (o *runOptions) stuck(err error) error {
 	switch {
 	case errors.As(err, &doubts):
 		line := o.resumeLine(doubts.Execution)
-		says := fmt.Sprintf("%s may have been made before the run was ended, and nobody knows. Nothing was called now.", counted(len(doubts.Calls), "call", "calls"))
+		says := fmt.Sprintf("%s may have been made before the run was ended, and nobody knows. Nothing was called now.", counted(len(doubts.Calls)+doubts.Shared, "call", "calls"))
+		if doubts.Shared > 0 {
+			says += "\n  " + sharedDoubts(doubts.Shared)
+		}
 		const most = 20
 		for _, c := range doubts.Calls[:min(most, len(doubts.Calls))] {
 			says += "\n  " + asDoubted(c.Case, &c.Call, c.At)

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/culprit-rag/culprit/adapters/remote/tap"
+	"github.com/culprit-rag/culprit/crash"
 )
 
 type tapOptions struct {
@@ -103,7 +104,7 @@ func serve(ctx context.Context, listener net.Listener, h http.Handler) error {
 	const grace = 10 * time.Second
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) }}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	go func() { ended <- crash.Guard(func() error { return server.Serve(listener) })() }()
 	select {
 	case err := <-ended:
 		return err

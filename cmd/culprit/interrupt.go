@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/culprit-rag/culprit/crash"
 )
 
 // interruptSignals are what a person or a supervisor stops a program with.
@@ -29,7 +31,7 @@ func interrupts(parent context.Context, told func()) (ctx context.Context, drain
 			}
 			if n == 0 {
 				close(draining)
-				told()
+				_ = crash.Guard(func() error { told(); return nil })() // the second interrupt is still to be heard
 			}
 		}
 		cancel()

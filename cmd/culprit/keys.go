@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
 	"encoding/pem"
@@ -78,7 +79,7 @@ func readPrivateKey(path, passphrase string) (ed25519.PrivateKey, error) {
 	return nil, fmt.Errorf("the private key %q is a %T, and only Ed25519 is signed with: make one with ssh-keygen -t ed25519", path, key)
 }
 
-// readTrusted reads the Ed25519 keys of a file: lines of authorized_keys or of allowed_signers, or public keys in PEM. Other kinds
+// readTrusted reads the Ed25519 keys of a file: lines of authorized_keys or of allowed_signers, and public keys in PEM. Other kinds
 // of keys are passed over; each key is there once.
 func readTrusted(path string) (keys []results.TrustedKey, err error) {
 	data, _, err := readKeys(path)
@@ -90,10 +91,9 @@ func readTrusted(path string) (keys []results.TrustedKey, err error) {
 			keys = append(keys, k)
 		}
 	}
-	if strings.HasPrefix(strings.TrimSpace(string(data)), "-----BEGIN") {
-		err = decodePEM(data, add)
-	} else {
-		err = decodeLines(string(data), add)
+	lines, blocks := partPEM(string(data))
+	if err = decodePEM([]byte(blocks), add); err == nil {
+		err = decodeLines(lines, add)
 	}
 	if err == nil && len(keys) == 0 {
 		err = errors.New("it holds no Ed25519 key")
@@ -104,11 +104,30 @@ func readTrusted(path string) (keys []results.TrustedKey, err error) {
 	return keys, nil
 }
 
+// partPEM parts what stands in PEM from the lines around it, which keep their numbers.
+func partPEM(text string) (lines, blocks string) {
+	var rest, pems strings.Builder
+	inside := false
+	for line := range strings.Lines(text) {
+		if inside = inside || strings.HasPrefix(line, "-----BEGIN"); !inside {
+			rest.WriteString(line)
+			continue
+		}
+		pems.WriteString(line)
+		rest.WriteByte('\n')
+		inside = !strings.HasPrefix(line, "-----END")
+	}
+	return rest.String(), pems.String()
+}
+
 func decodePEM(data []byte, add func(results.TrustedKey)) error {
 	for {
 		var block *pem.Block
 		block, data = pem.Decode(data)
 		if block == nil {
+			if len(bytes.TrimSpace(data)) > 0 {
+				return errors.New("it holds PEM that is damaged or not whole")
+			}
 			return nil
 		}
 		if block.Type != "PUBLIC KEY" {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
@@ -56,6 +57,8 @@ func (p *progress) runner() *runner.Progress {
 	done := make(chan struct{})
 	p.done = done // clear forgets it, which the goroutine must not see
 	p.ticking.Go(func() {
+		var mistake error
+		defer crash.Catch(&mistake) // a line that cannot be drawn ends no run that has paid for calls
 		tick := time.NewTicker(tick)
 		defer tick.Stop()
 		for {

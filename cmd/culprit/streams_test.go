@@ -55,6 +55,10 @@ func commandLines(t *testing.T, folder string) map[string][]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	journal := filepath.Join(t.TempDir(), "journal.jsonl")
+	if err := os.WriteFile(journal, members(t, bundle)["journal.jsonl"], 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return map[string][]string{
 		"help":            {"help"},
 		"help of one":     {"run", "--help"},
@@ -82,6 +86,8 @@ func commandLines(t *testing.T, folder string) map[string][]string {
 		"run":             {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir()},
 		"run --json":      {"run", travelPolicy, "--case", "gym-fee", "--results", t.TempDir(), "--json"},
 		"resume":          {"resume", "--list"},
+		"journal":         {"journal"},
+		"journal repair":  {"journal", "repair", journal},
 		"explain":         {"explain", "gym-fee", "--results", folder},
 		"explain --json":  {"explain", "gym-fee", "--results", folder, "--json"},
 		"report":          {"report", "--results", folder},

@@ -140,7 +140,7 @@ def main(path, trusted=None, threshold="1"):
             need(signers >= threshold, "%d are asked for" % threshold, 3)
     except Failed as e:
         return e.args
-    except (zipfile.BadZipFile, OSError, KeyError, TypeError, ValueError, AttributeError) as e:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, KeyError, TypeError, ValueError, AttributeError) as e:
         return "%s: %s" % (type(e).__name__, e), 1 if "CRC-32" in str(e) else code  # a byte of a file was changed
     return "", 0
 
