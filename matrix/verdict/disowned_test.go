@@ -39,7 +39,7 @@ func TestWhatIsToldAndNotStated(t *testing.T) {
 		{"30 dagar", "Fristen är inte längre 30 dagar.", false},
 		// open bounds
 		{"60 €", "Zimmer gibt es ab 60 € pro Nacht.", false},
-		{"60 €", "Les chambres coûtent à partir de 60 €.", false},
+		{"60 €", "Les nuits coûtent à partir de 60 €.", false},
 		{"60 €", "Habitaciones desde 60 €.", false},
 		{"60 €", "Camere a partire da 60 €.", false},
 		{"60 €", "Quartos a partir de 60 €.", false},
