@@ -419,7 +419,7 @@ func seamRules() []Rule {
 				if cells := x.notMoved(); fires && len(cells) > 0 {
 					return unknown(fmt.Sprintf("A has the evidence in its prompt and fails, and B passes; the service does not tell what it packs (packed), so that %s, which would show whether the generator goes by what else A's context holds or by its order, could not be made: add packed to its trace", quoted(cells)))
 				}
-				f := when(fires, "C delivers all of the evidence into A's prompt", passes(x, matrix.CellB), passes(x, matrix.CellA))
+				f := when(fires, "C delivers all of the evidence into A's "+x.seenIn(), passes(x, matrix.CellB), passes(x, matrix.CellA))
 				if d := x.sameContext(); fires && d != nil {
 					f.evidence, f.grade = append(f.evidence, passes(x, d.result.Cell)+" with the very context of A"), Shown
 				}
