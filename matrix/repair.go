@@ -22,7 +22,7 @@ const (
 const (
 	RungCandidates CellID = "B/candidates" // at rank 1 of what the search passes on
 	RungReranked   CellID = "B/reranked"   // at rank 1 of what the reranker keeps
-	RungPacked     CellID = "B/packed"     // in front of production's packed items
+	RungPacked     CellID = "B/packed"     // among production's packed items, where its rank would have put it
 	// RungPrompt is B through a plain reference prompt: what it answers there is the production prompt's doing.
 	RungPrompt CellID = "B/reference-prompt"
 )
@@ -96,7 +96,7 @@ func expandRepairs(e *Experiment, c *Case) []PlannedCell {
 	add(true, RungPrompt, "the prompt is a plain reference prompt")
 	add(true, RungCandidates, "the gold is put at rank 1 of what the search passes on")
 	add(p.Rerank != nil, RungReranked, "the gold is put at rank 1 of what the reranker keeps")
-	add(true, RungPacked, "the gold is put in front of the packed items")
+	add(true, RungPacked, "the gold is packed where its rank would have put it")
 	add(true, RepairMoreK, "k reaches down to the gold")
 	add(len(p.Search.Filter) > 0, RepairNoFilter, "the filter is removed")
 	add(p.Search.Threshold != nil, RepairNoThreshold, "the threshold is removed")

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,16 +167,34 @@ func (r *caseRun) goldAhead(hits []matrix.Hit) []matrix.Hit {
 	return out
 }
 
-// withGold puts the gold in front of production's context, or behind it where production packs the best item last.
+// withGold puts the gold into production's context where its rank would have put it, in the order in which production packs. It takes the place
+// of what was packed there in its stead. An item that the retrieval did not keep has no rank, and goes where the first would.
 func (r *caseRun) withGold() []matrix.Packed {
-	gold := r.goldContext()
-	others := slices.DeleteFunc(slices.Clone(r.packed), func(p matrix.Packed) bool {
-		return slices.ContainsFunc(gold, func(g matrix.Packed) bool { return g.ID == p.ID })
-	})
-	if r.experiment.Pipeline.Assemble.Order == "reverse" {
-		return numbered(slices.Concat(others, gold))
+	kept := r.obs.Retrievals[0].Kept()
+	type ranked struct {
+		rank int
+		item matrix.Packed
 	}
-	return numbered(slices.Concat(gold, others))
+	var items []ranked
+	for i, g := range r.goldContext() {
+		at := slices.IndexFunc(kept, func(h matrix.Hit) bool { return h.ID == g.ID || r.isGold(i, h.ID, h.Source, h.Revision, h.Text) })
+		items = append(items, ranked{at + 1, g})
+	}
+	gold := items
+	for _, p := range r.packed {
+		if !slices.ContainsFunc(gold, func(g ranked) bool { return g.item.ID == p.ID || g.rank == p.Rank }) {
+			items = append(items, ranked{p.Rank, p})
+		}
+	}
+	slices.SortStableFunc(items, func(a, b ranked) int { return cmp.Compare(a.rank, b.rank) })
+	if r.experiment.Pipeline.Assemble.Order == "reverse" {
+		slices.Reverse(items)
+	}
+	packed := make([]matrix.Packed, len(items))
+	for i := range items {
+		packed[i] = items[i].item
+	}
+	return numbered(packed)
 }
 
 // readTexts fetches the texts of items below the window in which they are recorded.

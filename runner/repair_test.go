@@ -88,3 +88,40 @@ func TestRepeatsAuto(t *testing.T) {
 		t.Errorf("rests on %+v", rests)
 	}
 }
+
+// TestGoldIsPackedInItsPlace: the rung behind assemble puts the gold where production's order would have had it, and it takes the place of
+// what was packed in its stead. Where the retrieval did not keep it, it goes where the first would.
+func TestGoldIsPackedInItsPlace(t *testing.T) {
+	t.Parallel()
+	// The words of 2019 come first, so that the gold has rank 2.
+	const second = `cases.0.query="What was the mooring fee in 2019, and what is the mooring fee for one night?"`
+	for _, test := range []struct {
+		name string
+		set  []string
+		want string
+	}{
+		{"lost at rank 2", []string{second, "pipeline.faults.drop=[fee]"}, "fee-2019 fee greeting"},
+		{"lost at rank 2, the best packed last", []string{second, "pipeline.faults.drop=[fee]", "pipeline.assemble.order=reverse"}, "greeting fee fee-2019"},
+		{"cut", []string{second, "pipeline.faults.cut=30"}, "fee-2019 fee greeting"},
+		{"shown under another id", []string{"pipeline.faults.relabel={fee: lunch}"}, "fee fee-2019 greeting"},
+		{"beyond the budget", []string{second, "pipeline.assemble.budget=18 words"}, "fee-2019 fee"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := run(t, load(t, "testdata/switches/keyword.yaml", change{set: test.set}))["mooring-fee"]
+			for _, trial := range b.Observations.Trials {
+				if trial.Cell == matrix.RungPacked {
+					var ids []string
+					for _, p := range trial.Packed {
+						ids = append(ids, p.ID)
+					}
+					if got := strings.Join(ids, " "); got != test.want {
+						t.Errorf("packed %s, want %s", got, test.want)
+					}
+					return
+				}
+			}
+			t.Errorf("the rung was not run: %s", explained(b.Evaluation))
+		})
+	}
+}

@@ -214,7 +214,7 @@ const environment = "environment"
 // unproduced are the labels that no fault of the embedded backends brings about, with why.
 func unproduced() map[string]string {
 	return map[string]string{
-		"seam/isolated-parts-pass": "Culprit's own pipeline builds A's and B's prompts with one function, so that A cannot fail on the evidence with which B passes unless something else in its context, its order or a cache explains it",
+		"seam/isolated-parts-pass": "Culprit's own pipeline builds A's and B's prompts with one function, so that A cannot fail on the evidence with which B passes unless something else in its context, its order or a cache explains it; the page of the label has it of a service that serves production otherwise",
 		"seam/cause-not-shown":     "it is what is left where no rule fires although every boundary was observed, and here every injected fault is observed",
 	}
 }

@@ -230,7 +230,7 @@ func (a *app) showCalibration(g *verdict.Agreed, blank int, o *calibrateJudgeOpt
 	for _, left := range []struct {
 		n    int
 		says string
-	}{{blank, "not filled in"}, {g.Aside, "of claims that the match decides"}, {g.Void, "of void judgements"}} {
+	}{{blank, "not filled in"}, {g.Aside, "of claims that the match decides"}, {g.Void, "of void judgements"}, {g.Again, "of questions that are labelled already"}} {
 		if left.n > 0 {
 			rest = append(rest, fmt.Sprintf("%d %s", left.n, left.says))
 		}

@@ -61,6 +61,10 @@ func printed(t *testing.T, e verdict.Example, label string) string {
 	cache := t.TempDir()
 	a, out, errs := testApp(t, func(string) string { return cache })
 	args := []string{"run", filepath.Join("../..", e.File), "--results", t.TempDir()}
+	if e.Service != nil {
+		at := startService(t, exampleService(t), append([]string{"--listen", "127.0.0.1:0", "--corpus", remoteExample + "/policy.jsonl"}, e.Service...)...)
+		args = append(args, "--set", "backends.service.url="+at)
+	}
 	if e.Case != "" {
 		args = append(args, "--case", e.Case)
 	}

@@ -28,15 +28,22 @@ import (
 
 const remoteExample = "../../experiments/examples/remote"
 
+// exampleService builds the service of the example.
+func exampleService(t *testing.T) string {
+	t.Helper()
+	service := filepath.Join(t.TempDir(), "service")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", service, "../../experiments/examples/remote/service").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return service
+}
+
 // TestRemoteExample holds the verdicts of the example's services to those of the pipeline that culprit composes itself, and what of
 // them was not production to what each service cannot do.
 func TestRemoteExample(t *testing.T) {
 	t.Parallel()
 	want, _ := verdicts(t, travelPolicy)
-	service := filepath.Join(t.TempDir(), "service")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", service, "../../experiments/examples/remote/service").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	service := exampleService(t)
 	corpus := remoteExample + "/policy.jsonl"
 	t.Run("takes a context", func(t *testing.T) {
 		t.Parallel()

@@ -11,7 +11,8 @@ func NewAgreement(l matrix.LabelCounts) Agreement {
 func NewJudgeRecord(c *matrix.Calibration) JudgeRecord {
 	r := JudgeRecord{
 		Labels: NewAgreement(c.Labels), Recent: NewAgreement(c.Recent), Unparsable: Count{c.Void, c.Judgements},
-		Pinned: c.Judge.Model != "" && c.Judge.Prompt != "" && c.Judge.Settings != "",
+		Changed: len(c.Judge.Reported) > 1, // between one label and another
+		Pinned:  c.Judge.Model != "" && c.Judge.Prompt != "" && c.Judge.Settings != "",
 	}
 	for _, w := range c.Repeated {
 		for range min(w.Questions, maxRepeated) {

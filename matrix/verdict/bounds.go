@@ -29,7 +29,7 @@ var boundPhrases = phrases(map[side]string{
 		weniger als, bis zu, höchstens, maximal, unter, jusqu à, moins de, au plus, au maximum, maximum de, menos de, hasta, como máximo, máximo,
 		máximo de, meno di, fino a, al massimo, massimo, até, no máximo, minder dan, hoogstens, maximaal, ten hoogste, tot, mniej niż,
 		co najwyżej, maksymalnie, dépasse pas, excède pas, mindre än, högst, upp till, mindre end, højst, до, менее, меньше, максимум, 最 多, 至 多, 少 于, 不 到, 不 足`,
-	above: `more than, greater than, higher than, longer than, larger than, bigger than, later than, over, above, beyond, exceed, exceeds,
+	above: `from, ab, desde, a partir de, à partir de, a partire da, vanaf, od, från, от, beginning at, begins at, more than, greater than, higher than, longer than, larger than, bigger than, later than, over, above, beyond, exceed, exceeds,
 		exceeding, exceeded, in excess of, at least, at the least, at minimum, minimum, minimum of, min, min ., min of, upwards of,
 		as little as, as few as, starting at, starting from, start at, start from, starts at, starts from, >, > =, ≥, ⩾,
 		mehr als, länger als, später als, mindestens, über, plus de, au moins, au minimum, dépasse, más de, al menos, por lo menos, como mínimo, mínimo, mínimo de, più di,
@@ -39,9 +39,9 @@ var boundPhrases = phrases(map[side]string{
 
 // boundTails stand right behind a quantity.
 var boundTails = phrases(map[side]string{
-	below: `or less, or fewer, or lower, or shorter, or under, or below, and below, and under, at most, at the most, at maximum, maximum, max, as a maximum,
+	below: `cheaper, billiger, günstiger, moins cher, más barato, meno caro, goedkoper, or less, or fewer, or lower, or shorter, or under, or below, and below, and under, at most, at the most, at maximum, maximum, max, as a maximum,
 		tops, oder weniger, ou moins, au plus, au maximum, o menos, como máximo, al massimo, ou menos, no máximo, nicht überschreiten, of minder, 以 下`,
-	above: `or more, or longer, or higher, or greater, or above, or over, or beyond, or older, or later, or newer, and above, and over, and up, and more, upwards, at least, at the least,
+	above: `dearer, more expensive, teurer, plus cher, más caro, più caro, duurder, aufwärts, und mehr, et plus, y más, e più, en meer, or more, or longer, or higher, or greater, or above, or over, or beyond, or older, or later, or newer, and above, and over, and up, and more, upwards, at least, at the least,
 		at minimum, minimum, as a minimum, +, oder mehr, ou plus, au moins, au minimum, o más, como mínimo, al menos, o più, almeno, ou mais, pelo menos,
 		of meer, 以 上`,
 })
@@ -226,6 +226,9 @@ func boundBefore(in *prose, from int) side {
 	if tokens[from].kind == tokenWord && in.quantities[from] == nil && !dated || tokens[from].kind == tokenMark {
 		return unbounded
 	}
+	if startsRange(in, from) {
+		return unbounded
+	}
 	for i := from; i > 0 && !tokens[i].block; i-- {
 		if s, found := boundEnding(tokens, i, moment); found {
 			return s
@@ -250,7 +253,8 @@ func boundEnding(tokens []token, i int, moment bool) (s side, found bool) {
 		}
 		turns := turned(tokens, first)
 		switch {
-		case word == ">" && (first == 0 || tokens[first].block) && tokens[first+1].space, // a quotation
+		case starts[word] && len(p.words) == 1 && idleBefore[tokens[i].text], // taken from the 60 crowns
+			word == ">" && (first == 0 || tokens[first].block) && tokens[first+1].space,              // a quotation
 			(word == ">" || word == "=") && (before == "-" || before == "=") && !tokens[first].space, // an arrow
 			word == "min" && first > 0 && tokens[first-1].kind == tokenNumber,                        // 10 min
 			word == "over" && spread[before],
@@ -264,6 +268,28 @@ func boundEnding(tokens []token, i int, moment bool) (s side, found bool) {
 		return p.side, true
 	}
 	return unbounded, false
+}
+
+// starts are words before the lower end of a range or of a change, and otherwise before a least.
+var starts = set("from", "ab", "desde", "vanaf", "od", "från", "от")
+
+// rangeEnds stand behind the lower end.
+var rangeEnds = set("to", "until", "till", "through", "and", "bis", "a", "à", "hasta", "tot", "do", "до", "jusqu", "al", "às")
+
+// startsRange reports whether the quantity at from is the lower end behind one of starts: from 10 to 12 days, from 30 days to 60 days.
+func startsRange(in *prose, from int) bool {
+	i := from
+	if i > 0 && currency(in.tokens[i-1]) {
+		i--
+	}
+	if i == 0 || !starts[in.tokens[i-1].text] && in.tokens[i-1].text != "de" && in.tokens[i-1].text != "da" {
+		return false
+	}
+	if in.intervalAround(from, from+1) != nil {
+		return true
+	}
+	q := in.quantities[from]
+	return q != nil && q.to < len(in.tokens) && rangeEnds[in.tokens[q.to].text]
 }
 
 // idleBefore may stand between a bound and its number.
@@ -310,6 +336,9 @@ func turned(tokens []token, at int) bool {
 func tellsBound(tokens []token, i int, s side) bool {
 	if tokens[i].text == "up" && isWord(tokens, i+1, "to") {
 		return s == below
+	}
+	if starts[tokens[i].text] {
+		return s == above && i+1 < len(tokens) && (tokens[i+1].kind == tokenNumber || currency(tokens[i+1]) || counting[tokens[i+1].text])
 	}
 	return boundWords[s][tokens[i].text] || boundWords[below+above-s][tokens[i].text] && turned(tokens, i)
 }

@@ -78,6 +78,7 @@ type Agreed struct {
 	Calibration matrix.Calibration
 	Void        int // labels of judgements from which no word could be read
 	Aside       int // labels of claims that the match decides
+	Again       int // labels of questions that another label is of: the same words from the same judge show it once
 	// Judged counts the passes of the judge among the words that no label was given to, once for each answer. Rate is the share that
 	// persons would pass of all, by prediction-powered inference; not ok without enough.
 	Judged measure.Count
@@ -89,12 +90,12 @@ type Agreed struct {
 var ErrTwoJudges = errors.New("the labels are of more than one judge")
 
 // Agree holds labels against the words of a judge, for the values of some tags of the cases apart. date is that of the labels. Labels
-// of void judgements, and of claims that the match decides, count for nothing.
+// of void judgements, of claims that the match decides, and of a question that is labelled already count for nothing.
 func Agree(judged []JudgedAnswer, labels []Label, by []string, date string) (*Agreed, error) {
 	out := &Agreed{Calibration: matrix.Calibration{Schema: matrix.CalibrationSchema, Date: date, By: by}}
 	c := &out.Calibration
 	var humans matrix.LabelCounts
-	labelled := map[string]bool{} // identical questions are one
+	labelled, counted := map[string]bool{}, map[string]bool{} // identical questions are one
 	type made struct {
 		at            string
 		passes, human bool
@@ -121,16 +122,20 @@ func Agree(judged []JudgedAnswer, labels []Label, by []string, date string) (*Ag
 			out.Aside++
 			continue
 		}
-		for _, name := range a.Judge.Reported {
-			c.Judge.Reported = withName(c.Judge.Reported, name)
+		if len(counted) > 0 && !slices.Equal(a.Judge.Reported, c.Judge.Reported) {
+			return nil, fmt.Errorf("%w: %q answered as %q and as %q", ErrTwoJudges, c.Judge.Model, c.Judge.Reported, a.Judge.Reported)
 		}
+		if c.Judge.Reported = a.Judge.Reported; counted[a.Asked] {
+			out.Again++
+			continue
+		}
+		counted[a.Asked] = true
 		c.Labels.Add(a.Passes, l.Human)
 		recent = append(recent, made{a.At, a.Passes, l.Human})
 		for _, tag := range by {
 			c.Slice(tag, a.Tags[tag]).Add(a.Passes, l.Human)
 		}
 	}
-	slices.Sort(c.Judge.Reported)
 	if humans.N() > 0 {
 		c.Humans = &humans
 	}

@@ -67,6 +67,16 @@ func TestAgree(t *testing.T) {
 		t.Errorf("shown %+v", s)
 	}
 
+	twice, err := Agree(judged, append(slices.Clone(labels), Label{Of: 80, Human: true}, Label{Of: 82, Human: true}), nil, "2026-07-02")
+	if err != nil || twice.Calibration.Labels != want.Labels || twice.Again != 2 {
+		t.Errorf("questions that are labelled twice: %+v, %d again, %v", twice.Calibration.Labels, twice.Again, err)
+	}
+	renamed := slices.Clone(judged)
+	renamed[60].Judge.Reported = []string{"j-2027"}
+	if _, err := Agree(renamed, labels, nil, ""); !errors.Is(err, ErrTwoJudges) {
+		t.Errorf("two models that answered: want %v, got %v", ErrTwoJudges, err)
+	}
+
 	labels[1].Of = 84
 	other := slices.Concat(judged, judged[5:6])
 	other[84].Judge.Settings = "t"

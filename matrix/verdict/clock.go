@@ -5,7 +5,9 @@ import (
 	"strings"
 )
 
-// clockAt reads a time of the day: 18:00, 6 pm, 6:00 p.m.
+func digitsOnly(s string) bool { return len(s) == 2 && isDigit(rune(s[0])) && isDigit(rune(s[1])) }
+
+// clockAt reads a time of the day: 18:00, 6 pm, 6:00 p.m., 18h00, 18 Uhr.
 func (p *prose) clockAt(i int) *quantity {
 	tokens := p.tokens
 	t := tokens[i]
@@ -23,6 +25,16 @@ func (p *prose) clockAt(i int) *quantity {
 	half, to := "", i+1
 	if to < len(tokens) {
 		switch letter := tokens[to].text; {
+		case letter == "uhr" && !coded:
+			coded, to = true, to+1
+			if whole, part, found := strings.Cut(t.text, "."); found && len(part) == 2 {
+				if hour, err = strconv.Atoi(whole); err == nil {
+					minute, err = strconv.Atoi(part)
+				}
+			}
+		case letter == "h" && !coded && err == nil && to+1 < len(tokens) && digitsOnly(tokens[to+1].text) && !tokens[to].space && !tokens[to+1].space && (tokens[to+1].text == "00" || hour > 12):
+			minute, _ = strconv.Atoi(tokens[to+1].text) // 18h00; 1h30 lasts that long
+			coded, to = true, to+2
 		case letter == "am" || letter == "pm":
 			half, to = letter, to+1
 		case (letter == "a" || letter == "p") && isMark(tokens, to+1, ".") && !tokens[to+1].space && isWord(tokens, to+2, "m") && !tokens[to+2].space:

@@ -59,8 +59,22 @@ func (x *facts) heed() []TrialFeatures {
 		}
 	}
 	if len(x.heeded.trials) > 0 {
-		se, sp := measure.NewAgreement(judge.Calibration.Labels).Bounds(0.05)
-		x.by.falsePass, x.by.falseFail = 1-sp.Float(), 1-se.Float()
+		for _, labels := range x.judgeLabels() {
+			se, sp := labels.Bounds(0.05)
+			x.by.falsePass, x.by.falseFail = max(x.by.falsePass, 1-sp.Float()), max(x.by.falseFail, 1-se.Float())
+		}
+	}
+	return out
+}
+
+// judgeLabels are the labels that bound the judge's error in this case: all of them, and those of each of its slices, where it may err more.
+func (x *facts) judgeLabels() []measure.Agreement {
+	c := x.e.Judge.Calibration
+	out := []measure.Agreement{measure.NewAgreement(c.Labels)}
+	for _, s := range c.Slices {
+		if slices.Contains(c.By, s.Tag) && s.Value == x.c.Tags[s.Tag] {
+			out = append(out, measure.NewAgreement(s.Labels))
+		}
 	}
 	return out
 }
@@ -105,7 +119,7 @@ func (x *facts) unheeded(words []*matrix.Judgement) []string {
 	}
 	record := measure.NewJudgeRecord(c)
 	settings, err := x.e.JudgeSettings()
-	record.Changed = err != nil || settings != c.Judge.Settings
+	record.Changed = record.Changed || err != nil || settings != c.Judge.Settings
 	latest := ""
 	for _, j := range words {
 		record.Changed = record.Changed || j.ModelRequested != c.Judge.Model || j.PromptDigest != c.Judge.Prompt ||
@@ -160,16 +174,23 @@ func (x *facts) widen(c *cellFacts) {
 		return
 	}
 	c.result.ByJudge = x.heeded.trials[c.result.Cell]
-	labels := measure.NewAgreement(x.e.Judge.Calibration.Labels)
-	e := measure.RoganGladen(measure.Count{K: c.result.Pass, N: c.result.Scored}, labels.Sensitivity(), labels.Specificity(), 0.05)
-	if !e.Lo.OK() || !e.Hi.OK() {
-		return
+	widest := c.result.Interval()
+	corrected := false
+	for _, labels := range x.judgeLabels() {
+		e := measure.RoganGladen(measure.Count{K: c.result.Pass, N: c.result.Scored}, labels.Sensitivity(), labels.Specificity(), 0.05)
+		if !e.Lo.OK() || !e.Hi.OK() {
+			continue
+		}
+		corrected = true
+		if lo, hi := decimals(e.Lo.Float()), decimals(e.Hi.Float()); widest == nil {
+			widest = []string{lo, hi}
+		} else { // both are of three places, and compare as texts
+			widest = []string{min(widest[0], lo), max(widest[1], hi)}
+		}
 	}
-	corrected := []string{decimals(e.Lo.Float()), decimals(e.Hi.Float())}
-	if known := c.result.Interval(); known != nil { // both are of three places, and compare as texts
-		corrected = []string{min(known[0], corrected[0]), max(known[1], corrected[1])}
+	if corrected {
+		c.result.Judged95 = widest
 	}
-	c.result.Judged95 = corrected
 }
 
 // heededFindings say what a calibrated judge decides, or why nothing.
@@ -182,9 +203,14 @@ func (x *facts) heededFindings() []string {
 		out = append(out, "judge: decides nothing: "+why)
 	}
 	if x.heeded.claims > 0 {
-		labels := measure.NewAgreement(x.e.Judge.Calibration.Labels)
+		most := measure.Value{}
+		for _, labels := range x.judgeLabels() {
+			if upper := measure.ClopperPearsonUpper(labels.JudgePass, labels.Specificity().N, 0.05); !most.OK() || upper.Float() > most.Float() {
+				most = upper
+			}
+		}
 		out = append(out, fmt.Sprintf("judge: its word met %s that the match leaves missing, and %s by it; of what should fail it passes at most %s (labels of %s)",
-			counted(x.heeded.claims, "claim", "claims"), passBy(x.heeded.trials), percent(measure.ClopperPearsonUpper(labels.JudgePass, labels.Specificity().N, 0.05)), x.e.Judge.Calibration.Date))
+			counted(x.heeded.claims, "claim", "claims"), passBy(x.heeded.trials), percent(most), x.e.Judge.Calibration.Date))
 	}
 	return out
 }

@@ -122,6 +122,7 @@ func TestJudgeDoesNotDecide(t *testing.T) {
 		{"of no known time", each(func(j *matrix.Judgement) { j.At = "" }), "it is not known how old its labels were"},
 		{"another model asked", each(func(j *matrix.Judgement) { j.ModelRequested = "k" }), "model, prompt or rubric changed"},
 		{"another model answered", each(func(j *matrix.Judgement) { j.ModelReported = "j-2027" }), "model, prompt or rubric changed"},
+		{"two models answered what was labelled", calibration(func(c *matrix.Calibration) { c.Judge.Reported = []string{"j-2026", "j-2027"} }), "model, prompt or rubric changed"},
 		{"another prompt", each(func(j *matrix.Judgement) { j.PromptDigest = "sha256:q" }), "model, prompt or rubric changed"},
 		{"other settings", func(s setup) { s.e.Judge.MaxTokens = 5 }, "model, prompt or rubric changed"},
 		{"passes too much", calibration(func(c *matrix.Calibration) { c.Labels.JudgePass = 5 }), "specificity is not shown to be 0.90"},
@@ -191,6 +192,29 @@ func TestJudgeHoldsInItsSlice(t *testing.T) {
 	}
 	if ev := heededVerdict(t, e, c, p, o); ev.Cells[0].ByJudge != 5 {
 		t.Errorf("findings %q", ev.Findings)
+	}
+}
+
+// TestErrorOfTheSlice: what a judge may err by in a case is what the labels of its slice leave open, however few they are of all.
+func TestErrorOfTheSlice(t *testing.T) {
+	t.Parallel()
+	verdicts := map[bool]Evaluation{}
+	for _, sliced := range []bool{false, true} {
+		e, c, p, o := paraphrased(t, append(slices.Repeat([]string{dog}, 7), cat), append(slices.Repeat([]matrix.ClaimWord{matrix.Entailed}, 7), matrix.Absent))
+		e.Judge.Calibration.Labels = matrix.LabelCounts{BothPass: 600, BothFail: 600}
+		if sliced {
+			e.Judge.Calibration.By = []string{"language"}
+			*e.Judge.Calibration.Slice("language", "de") = matrix.LabelCounts{BothPass: 570, BothFail: 555}
+			*e.Judge.Calibration.Slice("language", "en") = matrix.LabelCounts{BothPass: 30, JudgePass: 1, BothFail: 45}
+		}
+		verdicts[sliced] = heededVerdict(t, e, c, p, o)
+	}
+	whole, slice := verdicts[false], verdicts[true]
+	if whole.Outcome != Pass || slice.Outcome != Inconclusive {
+		t.Errorf("%s by all labels, and %s by those of its slice", whole.Outcome, slice.Outcome)
+	}
+	if !found(&whole, "passes at most 0.5 %") || !found(&slice, "passes at most 9.9 %") {
+		t.Errorf("findings %q and %q", whole.Findings, slice.Findings)
 	}
 }
 

@@ -21,7 +21,7 @@ func set(words ...string) map[string]bool {
 // reported as a near miss, so that a person can see why a claim that looks stated was not counted.
 func negated(tokens []token, from, to int) bool {
 	return from < len(tokens) && tokens[from].struck || turnedRound(tokens, from) || excepted(tokens, from, to) || governed(tokens, from) || negatedElsewhere(tokens, from, to) ||
-		denied(tokens, to) || answeredNo(tokens, to) || toldNo(tokens, from, to) || calledWrong(tokens, from, to)
+		denied(tokens, to) || answeredNo(tokens, to) || toldNo(tokens, from, to) || calledWrong(tokens, from, to) || disowned(tokens, from, to)
 }
 
 // turnedRound recognises "non-refundable" and "un-approved" for the word behind the hyphen.
@@ -43,6 +43,8 @@ func excepted(tokens []token, from, to int) bool {
 		first := ends(exceptions, i)
 		if first < 0 && holdsValue(tokens, from, to) {
 			first = ends(valueExceptions, i)
+		} else if first < 0 && everywhere(tokens, ends(valueExceptions, i)) {
+			return true
 		}
 		if first >= 0 {
 			for j := first - 1; j >= 0 && first-j <= reach && !tokens[j].end && !tokens[j+1].block; j-- {
@@ -62,7 +64,8 @@ func excepted(tokens []token, from, to int) bool {
 func governed(tokens []token, at int) bool {
 	count := 0
 	bareVerb, apart := false, false // apart: only a negation of the whole clause still reaches
-	joined, nor := false, false
+	joined, nor, ni := false, false, false
+	at = beforeAside(tokens, at)
 	for i := at - 1; i >= 0 && at-i <= far && !tokens[i].end && (i+1 == len(tokens) || !tokens[i+1].block); i-- {
 		word := tokens[i].text
 		apart = apart || at-i > reach
@@ -86,8 +89,11 @@ func governed(tokens []token, at int) bool {
 		case (word == "yet" || word == "so") && i > 0 && tokens[i-1].text == "not": // not yet
 		case word == "plus" && i > 1 && (french(tokens[i-1]) || french(tokens[i-2])) && !isWord(tokens, i+1, "de"): // n'avez plus
 			count++
+		case longer[word] && i > 0 && elsewhere[tokens[i-1].text] && !thans[tokens[i+1].text]: // inte längre
+		case ni && (elsewhere[word] || negators[word]): // of which ni is a part
 		case elsewhere[word] && governsElsewhere(tokens, i, at):
 			count++
+			ni = word == "ni" || word == "né"
 		case negators[word] && governs(tokens, i, at, bareVerb):
 			count++
 			nor = nor || word == "nor"
@@ -125,7 +131,7 @@ func doubted(tokens []token, i int) bool {
 		switch word := tokens[j].text; {
 		case untrue[word], word == "impossible", word == "unclear":
 			return true
-		case word == "not", word == "never", word == "no", word == "unable", word == "without":
+		case word == "not", word == "never", word == "no", word == "unable", word == "without", word == "nobody":
 			return !relative(tokens, j-1) && !relative(tokens, j-2)
 		}
 	}
@@ -138,8 +144,8 @@ func governs(tokens []token, i, at int, bareVerb bool) bool {
 	case "none":
 		return isWord(tokens, i+1, "of") && !(bareVerb && relative(tokens, i-1)) // "none of the guests"
 	case "no":
-		if romance[tokens[i+1].text] { // no es
-			return at-i <= romanceReach
+		if romance[tokens[i+1].text] { // no es, but not "no hay duda de que"
+			return at-i <= romanceReach && !(i+2 < at && dubious[tokens[i+2].text])
 		}
 		if tokens[i].upper && i > 0 && !tokens[i].block && !tokens[i-1].end && tokens[i+1].kind == tokenNumber {
 			return false // platform No 5
@@ -202,6 +208,9 @@ func denied(tokens []token, to int) bool {
 	if isWord(tokens, to, "no") && isWord(tokens, to+1, "longer") || isWord(tokens, to, "never") && to+1 < len(tokens) && denials[strings.TrimSuffix(tokens[to+1].text, "s")] {
 		return true
 	}
+	if to+1 < len(tokens) && replaced(tokens, to) {
+		return true
+	}
 	if isWord(tokens, to, "by") && nobody(tokens, to+1+one(isWord(tokens, to+1, "no"))) {
 		return true
 	}
@@ -226,6 +235,26 @@ func gone(tokens []token, i int) bool {
 	for i++; i < len(tokens) && (tokens[i].text == "been" || tokens[i].text == "since" || tokens[i].text == "now"); i++ {
 	}
 	return i < len(tokens) && abolished[tokens[i].text] && !isWord(tokens, i+1, "for") // for members
+}
+
+// replaced recognises "has been replaced by" and "is superseded by".
+func replaced(tokens []token, i int) bool {
+	if !auxiliaries[tokens[i].text] {
+		return false
+	}
+	for i++; i < len(tokens) && (tokens[i].text == "been" || tokens[i].text == "since" || tokens[i].text == "now"); i++ {
+	}
+	return i+1 < len(tokens) && (tokens[i].text == "replaced" || tokens[i].text == "superseded") && (tokens[i+1].text == "by" || tokens[i+1].text == "with")
+}
+
+// everywhere reports whether an exception that begins at the token at is one from all: "everywhere except zone B".
+func everywhere(tokens []token, at int) bool {
+	for i := at - 1; i >= 0 && at-i <= 4 && !tokens[i].end && !tokens[i+1].block; i-- {
+		if alls[tokens[i].text] {
+			return true
+		}
+	}
+	return false
 }
 
 // nobody reports whether the token at i ends a subject that nobody is.

@@ -6,7 +6,7 @@ import "strings"
 // English: what it finds is a near miss.
 
 // elsewhere are negators that stand before what they negate. Those that are words of English, such as "no", are read by what is behind them.
-var elsewhere = set("nicht", "kein", "keine", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "niemand", "ohne", "sin", "weder",
+var elsewhere = set("nicht", "kein", "keine", "keineswegs", "keinesfalls", "mitnichten", "nullement", "ni", "né", "tampoco", "tampouco", "neanche", "nemmeno", "keinen", "keinem", "keiner", "keines", "nie", "niemals", "niemand", "ohne", "sin", "weder",
 	"pas", "aucun", "aucune", "jamais", "sans", "rien", "non", "não", "nem", "nunca", "jamás", "ninguno", "ninguna", "ningún", "sem",
 	"nessun", "nessuno", "nessuna", "senza", "niet", "geen", "nooit", "zonder", "nigdy", "bez", "żaden", "żadna", "żadnych", "inte", "ej", "ingen", "inga", "inget",
 	"aldrig", "ikke", "ingen", "intet", "не", "нет", "нельзя", "никогда", "без", "není", "nejsou", "لا", "ليس", "ليست", "لم", "لن")
@@ -42,6 +42,12 @@ func insteadElsewhere(tokens []token, i int) bool {
 
 var insteads = set("lieu", "lugar", "vez", "invece", "plaats", "anstelle", "stället")
 
+// longer behind a negator is "no longer", unless one of thans follows, which makes a bound of it.
+var (
+	longer = set("längre", "länger", "langer", "længere", "lenger", "mehr", "meer", "mere", "più", "mais")
+	thans  = set("als", "än", "dan", "end", "enn", "di", "do", "que")
+)
+
 // preverbal negators have their verb behind them.
 var preverbal = set("no", "non", "não", "не", "nie", "nem")
 
@@ -52,7 +58,7 @@ func governsElsewhere(tokens []token, i, at int) bool {
 	if withoutElsewhere[tokens[i].text] {
 		return at-i == 1 || at-i == 2 && (articles[tokens[i+1].text] || light[tokens[i+1].text])
 	}
-	if i > 0 && limits[tokens[i-1].text] {
+	if i > 0 && limits[tokens[i-1].text] && !preverbal[tokens[i].text] {
 		return false // ne dépasse pas
 	}
 	return at-i <= elsewhereReach && !(i > 0 && tokens[i].text == "pas" && tokens[i-1].text == "faux")

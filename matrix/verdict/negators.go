@@ -63,7 +63,10 @@ var (
 	// noes answer a question or fill a field.
 	noes = set("no", "nope", "false", "wrong", "incorrect", "untrue", "never", "none", "nein", "non", "não", "nee", "nej", "nei", "нет", "nie", "否", "不", "\u274c", "\u2717", "\u2718", "\u274e", "\u2716")
 
-	failing = set("fails", "failed", "fail", "refuses", "refused", "refuse", "unable", "declined", "declines")
+	// alls stand before an exception from them.
+	alls = set("all", "every", "everywhere", "everyone", "everybody", "everything", "any", "each")
+
+	failing = set("ceased", "ceases", "fails", "failed", "fail", "refuses", "refused", "refuse", "unable", "declined", "declines")
 	regrets = set("unfortunately", "sadly", "regrettably", "actually", "sorry")
 
 	// prefixes before a hyphen turn a word round: non-refundable.

@@ -22,6 +22,11 @@ func (l *lexer) number(first int) {
 		l.tokens[last].glued = true
 	}
 	l.emit(t, end)
+	if l.rounds() {
+		for l.pos++; strings.HasPrefix(l.text[l.pos:], "-"); l.pos++ {
+		}
+		return // 60,- is how some languages write whole sums
+	}
 	// 30-day: the hyphen is how English writes the space
 	if (t.kind == tokenNumber || len(body) == 2 && body[0] == '0') && strings.HasPrefix(l.text[l.pos:], "-") && l.wordAt(l.pos+1) { // and 01-Sep-2026
 		l.pos++
@@ -34,6 +39,12 @@ func (l *lexer) number(first int) {
 		}
 		l.emit(token{kind: tokenMark, unit: "%"}, l.pos+1)
 	}
+}
+
+// rounds reports whether ",-" ends the sum before it.
+func (l *lexer) rounds() bool {
+	rest := l.text[l.pos:]
+	return (strings.HasPrefix(rest, ",-") || strings.HasPrefix(rest, ".-")) && !l.digitAt(l.pos+2) && !l.wordAt(l.pos+2)
 }
 
 // spacedGroups returns the end of " 250 000,50" behind a number that ends at end, or end.

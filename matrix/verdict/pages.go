@@ -19,7 +19,11 @@ type Example struct {
 	Set  []string // overrides that break what is healthy without them
 	Case string   // "" where the file has one
 	None string
+	// Service is how the service of experiments/examples/remote is started for it, nil where it takes none.
+	Service []string
 }
+
+const exampleService = "./experiments/examples/remote/service"
 
 // Command is the command line that runs the example.
 func (e Example) Command() string {
@@ -66,7 +70,11 @@ func LabelPage(label string, link func(label string) string) string {
 	if page.Example.None != "" {
 		fmt.Fprintf(&b, "%s\n", page.Example.None)
 	} else {
-		fmt.Fprintf(&b, "```console\n$ %s\n```\n", page.Example.Command())
+		b.WriteString("```console\n")
+		if len(page.Example.Service) > 0 {
+			fmt.Fprintf(&b, "$ go run %s %s &\n", exampleService, strings.Join(page.Example.Service, " "))
+		}
+		fmt.Fprintf(&b, "$ %s\n```\n", page.Example.Command())
 	}
 	return b.String()
 }
@@ -153,9 +161,9 @@ var pages = sync.OnceValue(func() map[string]Page {
 		"abstain/answered-unanswerable": near(reported("FX-07"), "abstain/undeclared-refusal", "generate/unsupported-claim", "fixture/checker-broken"),
 		"abstain/refused-answerable":    near(reported("AB-03"), "retrieve/below-threshold", "generate/incomplete"),
 
-		"seam/isolated-parts-pass": near(Example{None: "It takes a service whose way from prompt to answer is not the one of its other requests: everything that an experiment file can break has a label of its own."},
+		"seam/isolated-parts-pass": near(Example{File: "experiments/examples/remote", Case: "per-diem-dinner", Service: []string{"--mask"}},
 			"seam/cached-answer", "generate/distracted", "prompt/truncated-by-server"),
-		"seam/cause-not-shown": near(Example{None: "It is what is left where no other rule fires, so that no experiment file is made to yield it."},
+		"seam/cause-not-shown": near(Example{None: "It is what is left where no other rule fires although everything was observed. No fault is known that yields it: one that did would be given a rule."},
 			"seam/isolated-parts-pass"),
 	}
 })

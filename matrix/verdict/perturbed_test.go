@@ -52,6 +52,8 @@ func perturbed(t *testing.T, runs matrix.Runs, deterministic bool, outcomes map[
 				trial.Swapped = &matrix.Swap{From: "60 crowns", To: "77 crowns"}
 			case matrix.NoiseCurve:
 				trial.Seeded = make([]string, cell.Seeded)
+			case matrix.GoldMiddle:
+				trial.Packed = []matrix.Packed{{Position: 1, ID: "lunch"}, gold, {Position: 3, ID: "supper"}}
 			}
 			o.Trials = append(o.Trials, trial)
 		}
@@ -186,6 +188,10 @@ func TestWhatIsSaidOfPerturbations(t *testing.T) {
 		{
 			name: "the middle helps", runs: matrix.Runs{Perturbations: []string{matrix.GoldMiddle}}, cells: cells{"A": "-", "B": "+", "D/gold-middle": "+"},
 			want: "generate/position-sensitive",
+		},
+		{
+			name: "A's own context helps", runs: matrix.Runs{Perturbations: []string{matrix.GoldFirst}}, cells: cells{"A": "-", "B": "+", "D/gold-first": "+"},
+			want: "seam/isolated-parts-pass",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"html"
+	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -121,8 +123,15 @@ func unmarked(s string) string {
 			if i+1 < len(s) && strings.IndexByte("$%_*#~()[]{}.-+!|&<>", s[i+1]) >= 0 {
 				out[i] = 0
 				i++
+				if s[i] == '(' || s[i] == ')' {
+					out[i] = 0 // a formula: \(30\)
+				}
 			}
 		case '&':
+			if at := numeric.FindString(s[i:min(len(s), i+longestEntity)]); at != "" {
+				blank(out[i:i+len(at)], html.UnescapeString(at))
+				break
+			}
 			for _, e := range entities {
 				if strings.HasPrefix(s[i:], e.name) {
 					blank(out[i:i+len(e.name)], e.text)
@@ -149,6 +158,11 @@ func unmarked(s string) string {
 
 // entities are those of HTML that models write, with what they stand for, which is no longer.
 var entities = []struct{ name, text string }{{"&nbsp;", " "}, {"&lt;", "<"}, {"&gt;", ">"}, {"&le;", "≤"}, {"&ge;", "≥"}, {"&minus;", "−"}, {"&euro;", "€"}, {"&amp;", "&"}}
+
+// numeric is an entity that gives the number of a character, which takes fewer bytes.
+var numeric = regexp.MustCompile(`^&#(?:[0-9]{2,7}|[xX][0-9a-fA-F]{2,6});`)
+
+const longestEntity = 10
 
 // blank writes text over the bytes and NUL over the rest of them.
 func blank(out []byte, text string) {

@@ -80,7 +80,7 @@ func TestQuantitiesOfManyKinds(t *testing.T) {
 			{"24 hours", "24 h a day", isRate},
 			{"24-hour", "24 hours", isMet},
 			{"10:30", "10:30 a.m.", isMet},
-			{"10:30", "10.30 Uhr", isMissing},
+			{"10:30", "10.30 Uhr", isMet},
 			{"22:00", "10 PM", isMet},
 			{"8 to 10 characters", "between 8 and 10 characters", isMet},
 			{"5 mg", "5 mg/kg", isRate},

@@ -91,7 +91,7 @@ func generateRules() []Rule {
 			"A's own context with the gold moved, nothing else changed", "put the best evidence first (or last), pack fewer items, or a model that reads all of its context",
 			"retrieval work: the evidence was packed",
 			func(x *facts, b bool) finding {
-				if b || x.standIn && !x.ordersDiffer() {
+				if b || x.standIn && !x.ordersDiffer() || x.sameContext() != nil {
 					return no
 				}
 				for _, d := range x.variants(orders...) {
@@ -160,6 +160,21 @@ var (
 func (x *facts) ordersDiffer() bool {
 	tried := x.variants(orders...)
 	return x.cells[matrix.CellB].passes() && slices.ContainsFunc(tried, (*cellFacts).passes) && slices.ContainsFunc(tried, (*cellFacts).fails)
+}
+
+// sameContext returns a cell of D that has A's very items in A's order and passes, nil where none does. Neither its context nor the order of it
+// can then be what A fails for.
+func (x *facts) sameContext() *cellFacts {
+	t := x.productionTrial()
+	if x.standIn || t == nil || len(t.Packed) == 0 {
+		return nil
+	}
+	for _, d := range x.variants(orders...) {
+		if d.passes() && slices.EqualFunc(t.Packed, d.trials[0].Packed, func(a, d matrix.Packed) bool { return a.ID == d.ID && a.Text.Ref == d.Text.Ref }) {
+			return d
+		}
+	}
+	return nil
 }
 
 func cellOf(b bool) matrix.CellID {
@@ -232,7 +247,7 @@ func distracted(x *facts, b bool) finding {
 			return yes(passes(x, matrix.CellB), fmt.Sprintf("%s passes %d of %d: %s", d.result.Cell, d.result.Pass, d.result.Scored, enough))
 		}
 	}
-	if n := len(x.productionTrial().Packed); n > len(x.gold) {
+	if n := len(x.productionTrial().Packed); n > len(x.gold) && x.sameContext() == nil {
 		f := yes(fmt.Sprintf("gold %s: packed at position %s of %d; A answers from %s", x.gold[0].name(), x.positions(), n, x.answeredFrom()),
 			passes(x, matrix.CellB)+" without the other items, and no order of them helps")
 		f.grade = Inferred
@@ -397,15 +412,18 @@ func seamRules() []Rule {
 			Stage: StageSeam, Label: "isolated-parts-pass", grade: Inferred, Needs: "A, B and C",
 			Says:     "Retrieval delivers the evidence and the generator uses it, yet production fails: the defect is between them.",
 			Decides:  "C complete and B passing, each with evidence, while A fails",
-			TryFirst: "compare A's prompt with B's, message by message; look for caches, routers and post-processing",
+			TryFirst: "compare A's prompt with B's, message by message; look for caches, routers and what changes the answer behind the model",
 			Wasted:   "index, ranking or model work: each part passes on its own",
 			once: func(x *facts) finding {
 				fires := !x.standIn && x.cells[matrix.CellA].fails() && x.allInPrompt() && x.cells[matrix.CellB].passes() && len(x.production().Forbidden) == 0
 				if cells := x.notMoved(); fires && len(cells) > 0 {
 					return unknown(fmt.Sprintf("A has the evidence in its prompt and fails, and B passes; the service does not tell what it packs (packed), so that %s, which would show whether the generator goes by what else A's context holds or by its order, could not be made: add packed to its trace", quoted(cells)))
 				}
-				return when(fires,
-					"C delivers all of the evidence into A's prompt", passes(x, matrix.CellB), passes(x, matrix.CellA))
+				f := when(fires, "C delivers all of the evidence into A's "+x.seenIn(), passes(x, matrix.CellB), passes(x, matrix.CellA))
+				if d := x.sameContext(); fires && d != nil {
+					f.evidence, f.grade = append(f.evidence, passes(x, d.result.Cell)+" with the very context of A"), Shown
+				}
+				return f
 			},
 		},
 		{

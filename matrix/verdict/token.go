@@ -212,7 +212,11 @@ func (l *lexer) word() {
 	}
 	first, _ := utf8.DecodeRuneInString(l.text[l.pos:])
 	t := token{kind: tokenWord, upper: unicode.IsUpper(first), text: l.spelledOut(l.text[l.pos:end])}
-	if last := len(l.tokens) - 1; last >= 0 && l.tokens[last].kind == tokenNumber {
+	last := len(l.tokens) - 1
+	if last >= 0 && !l.space && l.tokens[last].kind == tokenCode && l.tokens[last].finish == l.pos && strings.Trim(l.tokens[last].text, "0123456789") == "" {
+		l.tokens[last].glued = true // HR-12b is another than HR-12
+	}
+	if last >= 0 && l.tokens[last].kind == tokenNumber {
 		adjacent := !l.space && l.tokens[last].finish == l.pos
 		if adjacent {
 			end = l.pos + timeLetter(l.text[l.pos:end], last > 0 && l.tokens[last-1].unit == "h")
