@@ -18,14 +18,14 @@ func TestCatch(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-canary-of-a-prompt"
 	var none map[string]int
-	list := []string{secret}
+	list, behind := []string{secret}, 1
 	for name, test := range map[string]struct {
 		fails func()
 		says  string
 	}{
 		"a text":                  {func() { panic(secret) }, "a value of the type string"},
 		"an error":                {func() { panic(errors.New(secret)) }, "a value of the type *errors.errorString"},
-		"an error of the runtime": {func() { list[len(list)] = secret }, "runtime error: index out of range [1] with length 1"},
+		"an error of the runtime": {func() { list[behind] = secret }, "runtime error: index out of range [1] with length 1"},
 		"a map that is none":      {func() { none[secret]++ }, "assignment to entry in nil map"},
 		"a type that is another":  {func() { _ = any(secret).(error) }, "interface conversion: string is not error: missing method Error"},
 		"a disguise":              {func() { panic(disguised(secret)) }, "a value of the type crash_test.disguised"},

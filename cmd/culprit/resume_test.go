@@ -372,7 +372,7 @@ func TestTriesBeforeASkip(t *testing.T) {
 			p.fails = nil
 			p.mu.Unlock()
 			if how[0] == "--seal" {
-				p.Server.Close() // which needs nobody
+				p.Close() // which needs nobody
 			}
 			ended := start(t, dir, nil, append([]string{"resume", "--set", "limits.retries=1"}, how...)...)
 			if code := ended.wait(t); code != exitOK && code != exitEnvironment {
