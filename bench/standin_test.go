@@ -34,6 +34,17 @@ type standin struct {
 func newStandin(b *testing.B, latency time.Duration) *standin {
 	b.Helper()
 	s := &standin{}
+	type caller struct {
+		due    time.Time
+		answer chan struct{}
+	}
+	callers := make(chan caller, 4096) // all take as long, so that they are answered in the order in which they came
+	go func() {
+		for c := range callers {
+			sleep(time.Until(c.due))
+			close(c.answer)
+		}
+	}()
 	const answer = `{"id":"chatcmpl-%d","object":"chat.completion","created":1,"model":"stand-in-2026-01-01","system_fingerprint":"fp_1",` +
 		`"choices":[{"index":0,"message":{"role":"assistant","content":"The code is not given. I don't know. (%d)"},"finish_reason":"stop"}],` +
 		`"usage":{"prompt_tokens":400,"completion_tokens":9,"total_tokens":409}}`
@@ -43,12 +54,12 @@ func newStandin(b *testing.B, latency time.Duration) *standin {
 		defer s.open.Add(-1)
 		for most := s.most.Load(); open > most && !s.most.CompareAndSwap(most, open); most = s.most.Load() {
 		}
-		timer := time.NewTimer(latency)
-		defer timer.Stop()
+		c := caller{time.Now().Add(latency), make(chan struct{})}
+		callers <- c
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return
 		}
-		<-timer.C
+		<-c.answer
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, answer, n, n)
 	}))
@@ -58,7 +69,10 @@ func newStandin(b *testing.B, latency time.Duration) *standin {
 		}
 	}
 	s.Start()
-	b.Cleanup(s.Close)
+	b.Cleanup(func() {
+		s.Close() // which waits for the last answer
+		close(callers)
+	})
 	return s
 }
 

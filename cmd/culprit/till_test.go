@@ -219,9 +219,12 @@ func accountOf(t *testing.T, folder string, id results.ExecutionID) account {
 				if open[key] == "" {
 					continue // of another step
 				}
-				if r.Spent.Calls > 0 {
+				switch {
+				case r.Unmade: // it was announced, and no call of it
+					c.announced[open[key]]--
+				case r.Spent.Calls > 0:
 					c.told[open[key]]++
-				} else {
+				default:
 					c.unpaid++
 				}
 				delete(open, key)
