@@ -2,10 +2,9 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestShow(t *testing.T) {
@@ -46,11 +45,11 @@ go: a line of the command itself
 		"panic: there\n" +
 		"FAIL\tr\t0.2s\n" +
 		"?   \ts\t[no test files]\n"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("what is shown (-want +got):\n%s", diff)
+	if out.String() != want {
+		t.Errorf("it shows\n%s\nwant\n%s", out.String(), want)
 	}
-	if diff := cmp.Diff([]string{"TestNeedy of p: no sha256sum here", "TestSilent of p: no reason given"}, left); diff != "" {
-		t.Errorf("what was left out (-want +got):\n%s", diff)
+	if want := []string{"TestNeedy of p: no sha256sum here", "TestSilent of p: no reason given"}; !slices.Equal(left, want) {
+		t.Errorf("left out: %q, want %q", left, want)
 	}
 }
 
