@@ -31,7 +31,11 @@ func (l *loader) lintBackends(root *node, e *matrix.Experiment) {
 	}
 }
 
+// addSetting reports a mistake that an adapter found. One that the schema found first is not told twice.
 func (l *loader) addSetting(backend *node, p SettingProblem) {
+	if backend.lost(p.Path...) {
+		return
+	}
 	found, whole := backend.find(p.Path...)
 	at := found.at
 	if whole && p.Line > 0 {
