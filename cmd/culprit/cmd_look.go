@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -102,10 +101,7 @@ func (a *app) explain(o explainOptions) error {
 func (a *app) whyNot(o explainOptions, b *results.Bundle) error {
 	n, err := verdict.ExplainWhyNot(&b.Experiment, &b.Case, &b.Plan, &b.Observations, &b.Features, o.whyNot)
 	if errors.Is(err, verdict.ErrNoLabel) {
-		if meant := didYouMean(o.whyNot, verdict.Labels()); meant != "" {
-			return usage("--why-not: no label %q%s", o.whyNot, meant)
-		}
-		return usage("--why-not: no label %q: the labels are %s", o.whyNot, strings.Join(verdict.Labels(), ", "))
+		return usage("--why-not: no label %q%s\nSee: culprit labels", o.whyNot, didYouMean(o.whyNot, verdict.Labels()))
 	}
 	if err != nil {
 		return err
