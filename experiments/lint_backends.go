@@ -17,11 +17,7 @@ func (l *loader) lintBackends(root *node, e *matrix.Experiment) {
 			continue
 		}
 		if l.options.Check != nil {
-			role := name
-			if role == judgeRole {
-				role = "generator"
-			}
-			for _, p := range l.options.Check(role, spec.Adapter, spec.Settings, l.folder.dir) {
+			for _, p := range l.options.Check(name, spec.Adapter, spec.Settings, l.folder.dir) {
 				l.addSetting(at, p)
 			}
 		}
