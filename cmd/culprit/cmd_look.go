@@ -54,7 +54,7 @@ side, what decided the label, what to try first and what would be wasted effort.
   culprit explain long-haul-cabin --full
   culprit explain long-haul-cabin --why-not generate/ignored-evidence
   culprit explain long-haul-cabin --json`,
-		Args:              between(1, 1, "one case; culprit report lists them"),
+		Args:              between(1, 1, "one case, which culprit report lists"),
 		ValidArgsFunction: completeCases(&o.looking),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.caseID = args[0]
