@@ -204,7 +204,7 @@ func (s *session) advice() string {
 		if slices.Contains(kitModules, module) {
 			needs = kitPackages
 		}
-		return fmt.Sprintf(". This Python lacks %s: install that, or name the Python that has it, such as .venv/bin/python", needs)
+		return fmt.Sprintf(". This Python lacks %s: install what is missing, or name the Python that has it, such as .venv/bin/python", needs)
 	}
 	if s.proc.line.printed() {
 		return ". Standard output is for that line alone: log to standard error"
