@@ -27,6 +27,7 @@ const (
 // Config is what a factory gets. Opening is the first moment that may touch disk or network.
 type Config struct {
 	Settings json.RawMessage // a JSON object that Schema has accepted
+	As       string          // what the experiment calls the backend, where that is not its role: "judge"
 	CacheDir string          // private directory for what can be made again
 	Dir      string          // what relative paths in the settings are relative to
 	Secrets  *Secrets        // where a backend reads its keys; nil: it has none

@@ -17,11 +17,7 @@ func (l *loader) lintBackends(root *node, e *matrix.Experiment) {
 			continue
 		}
 		if l.options.Check != nil {
-			role := name
-			if role == judgeRole {
-				role = "generator"
-			}
-			for _, p := range l.options.Check(role, spec.Adapter, spec.Settings, l.folder.dir) {
+			for _, p := range l.options.Check(name, spec.Adapter, spec.Settings, l.folder.dir) {
 				l.addSetting(at, p)
 			}
 		}
@@ -31,7 +27,11 @@ func (l *loader) lintBackends(root *node, e *matrix.Experiment) {
 	}
 }
 
+// addSetting reports a mistake that an adapter found. One that the schema found first is not told twice.
 func (l *loader) addSetting(backend *node, p SettingProblem) {
+	if backend.lost(p.Path...) {
+		return
+	}
 	found, whole := backend.find(p.Path...)
 	at := found.at
 	if whole && p.Line > 0 {

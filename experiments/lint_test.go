@@ -212,7 +212,7 @@ cases: [{id: a, query: q, claims: [{id: x, any: [five]}]}]
 			}
 		},
 	})
-	if diff := cmp.Diff(map[string]string{"store": "plain", "generator": "plainplain", "service": "mapped"}, asked); diff != "" {
+	if diff := cmp.Diff(map[string]string{"store": "plain", "generator": "plain", "judge": "plain", "service": "mapped"}, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 	unset := func(at, key, name string) string {

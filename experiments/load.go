@@ -23,7 +23,8 @@ type Options struct {
 	Set []string
 	// AllowOutside lets the experiment name files outside its own folder. Each is reported as a warning.
 	AllowOutside bool
-	// Check returns what is wrong with settings of a backend that its schema accepts; dir is the folder of the experiment. Nil: nothing is.
+	// Check returns what is wrong with settings of a backend that its schema accepts; role is its key under backends, "judge" among them, and dir
+	// the folder of the experiment. Nil: nothing is.
 	Check func(role, adapter string, settings json.RawMessage, dir string) []SettingProblem
 	// Env reads an environment variable that settings name; one that is not set is a warning. Nil: none is looked up.
 	Env func(name string) (string, bool)

@@ -102,7 +102,7 @@ func (q *qdrantTarget) fail(ctx context.Context, doing string, err error) error 
 	case code == codes.NotFound:
 		kind = adapters.KindNotFound
 	}
-	return adapters.NewError("qdrant", "load", kind, fmt.Errorf("%s%s: %w", doing, hint, err))
+	return adapters.NewError("qdrant", "load", kind, fmt.Errorf("%s%s: %w", doing, hint, adapters.Cause(err)))
 }
 
 func (q *qdrantTarget) about(doing string) string {

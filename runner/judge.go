@@ -23,7 +23,9 @@ func openJudge(ctx context.Context, l *experiments.Loaded, o Options, ledger *le
 	if spec == nil || !l.Experiment.Judge.Asks() {
 		return nil, info, nil
 	}
-	opened, err := o.Registry.Generator(ctx, spec.Adapter, config(spec, l, o))
+	cfg := config(spec, l, o)
+	cfg.As = matrix.RoleJudge
+	opened, err := o.Registry.Generator(ctx, spec.Adapter, cfg)
 	if err != nil {
 		return nil, info, fmt.Errorf("backends.judge: %w", err)
 	}

@@ -55,7 +55,9 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 		j.Status, j.Reason = matrix.StatusNotRun, over.Error()
 		return nil
 	}
-	if failure != nil {
+	if reason := off.reason(); failure != nil && reason != "" && journal.made(matrix.RoleJudge) == 0 { // given up before its turn came
+		j.Status, j.Reason = matrix.StatusNotRun, reason
+	} else if failure != nil {
 		j.Status, j.Error = matrix.StatusError, journal.conceal(callError(failure))
 	} else {
 		if half == nil {

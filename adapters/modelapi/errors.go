@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 
 	"github.com/culprit-rag/culprit/adapters"
 )
@@ -60,15 +61,15 @@ func (c *Client) unreached(op string, err error) *adapters.Error {
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
 		return c.Says(op, adapters.KindInvalid, "%s answers without TLS: %s must begin with http://", c.to.URL, base)
 	case errors.As(err, &name) && name.IsNotFound:
-		return c.Says(op, adapters.KindInvalid, "%v: is the host in %s right?", err, base)
+		return c.Says(op, adapters.KindInvalid, "there is no host %q: is %s right?", name.Name, base)
 	case strings.Contains(err.Error(), http.StatusText(http.StatusProxyAuthRequired)):
 		return c.Says(op, adapters.KindPermanent, "the proxy of HTTPS_PROXY wants a login: %v", err)
 	}
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
-		err = dial.Err // the address before it is in the URL
+	hint := ""
+	if strings.HasPrefix(c.to.URL, "http:") && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) {
+		hint = " Where the server speaks TLS it begins with https://"
 	}
-	return c.Says(op, adapters.KindTransient, "no answer from %s: %v: is the server up, and is %s right?", c.to.URL, err, base)
+	return c.Says(op, adapters.KindTransient, "no answer from %s: %v: is the server up, and is %s right?%s", c.to.URL, adapters.Cause(err), base, hint)
 }
 
 // kindsSaid are the names of errors in bodies whose status does not tell: a success, or the status of a gateway.

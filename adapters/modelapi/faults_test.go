@@ -197,6 +197,7 @@ func TestUnreached(t *testing.T) {
 		{"http://127.0.0.1:1/v1", adapters.KindTransient, "is the server up, and is backends.generator.base_url right?"},
 		{strings.Replace(down.URL, "http:", "https:", 1), adapters.KindInvalid, "answers without TLS"},
 		{secure.URL, adapters.KindPermanent, "backends.generator.tls.ca_file"},
+		{"http://no-such-host.invalid/v1", adapters.KindInvalid, `there is no host "no-such-host.invalid": is backends.generator.base_url right?`},
 	} {
 		err := ask(t.Context(), connectTo(t, tt.url))
 		checkError(t, err, tt.kind, 0, tt.says)

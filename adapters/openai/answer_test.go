@@ -170,7 +170,7 @@ func FuzzAnswers(f *testing.F) {
 		f.Add(200, []byte(seed))
 		f.Add(400, []byte(seed))
 	}
-	set, err := readGenerator(json.RawMessage(`{"model": "m", "base_url": "http://localhost:1/v1", "api_key_env": "KEY"}`))
+	set, err := readGenerator(json.RawMessage(`{"model": "m", "base_url": "http://localhost:1/v1", "api_key_env": "KEY"}`), "")
 	if err != nil {
 		f.Fatal(err)
 	}

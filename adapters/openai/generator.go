@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/sashabaranov/go-openai"
@@ -20,7 +21,7 @@ type generator struct {
 
 func openGenerator(_ context.Context, cfg adapters.Config) (adapters.Generator, error) {
 	const op = "open"
-	set, err := readGenerator(cfg.Settings)
+	set, err := readGenerator(cfg.Settings, cfg.As)
 	if err != nil {
 		return nil, fail(op, adapters.KindInvalid, err)
 	}
@@ -45,7 +46,7 @@ func (g *generator) Describe(ctx context.Context) (adapters.GeneratorInfo, error
 func (g *generator) Generate(ctx context.Context, req adapters.GenerateRequest) (adapters.GenerateResponse, error) {
 	const op = "generate"
 	var none adapters.GenerateResponse
-	if err := checkRequest(op, g.set.Structured, req); err != nil {
+	if err := g.check(op, req); err != nil {
 		return none, err
 	}
 	ctx, leave, err := g.Enter(ctx, op)
@@ -101,7 +102,8 @@ func (g *generator) came(ctx context.Context, op string, x *modelapi.Exchange, a
 	return out, false, g.Failed(ctx, op, x, failure)
 }
 
-func checkRequest(op, structured string, req adapters.GenerateRequest) error {
+// check refuses a request that cannot be sent as it is.
+func (g *generator) check(op string, req adapters.GenerateRequest) error {
 	if len(req.Messages) == 0 {
 		return invalid(op, "a request without messages")
 	}
@@ -110,8 +112,8 @@ func checkRequest(op, structured string, req adapters.GenerateRequest) error {
 			return invalid(op, "there is no role %q", m.Role)
 		}
 	}
-	if req.Format != nil && structured == structuredNone {
-		return fail(op, adapters.KindUnsupported, errNoForm)
+	if req.Format != nil && g.set.Structured == structuredNone {
+		return fail(op, adapters.KindUnsupported, fmt.Errorf("the answer cannot be held to a form: backends.%s.structured is %q", g.set.role, structuredNone))
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func Factory() adapters.Factory {
 				_, err := readEmbedder(cfg.Settings)
 				return err
 			}
-			_, err := readGenerator(cfg.Settings)
+			_, err := readGenerator(cfg.Settings, cfg.As)
 			return err
 		},
 	}

@@ -51,7 +51,7 @@ func newParameters(s *generatorSettings) *parameters {
 		case told != nil && *told:
 			p.declared[name] = true
 		case told != nil:
-			p.refuses[name] = "backends.generator.supports says that the server does not take it"
+			p.refuses[name] = "backends." + s.role + ".supports says that the server does not take it"
 		case byRule && (name == temperature || name == topP):
 			p.refuses[name] = "models that reason take none"
 		}
@@ -65,7 +65,7 @@ func newParameters(s *generatorSettings) *parameters {
 		p.refuses[maxTokens] = ""
 	}
 	if s.Structured != structuredSchema {
-		p.refuses[schemaForm] = "backends.generator.structured is " + s.Structured
+		p.refuses[schemaForm] = "backends." + s.role + ".structured is " + s.Structured
 	}
 	return p
 }
@@ -146,5 +146,3 @@ func newChat(s *generatorSettings, p *parameters, req adapters.GenerateRequest) 
 	slices.Sort(c.notes)
 	return c
 }
-
-var errNoForm = fmt.Errorf("the answer cannot be held to a form: backends.generator.structured is %q", structuredNone)

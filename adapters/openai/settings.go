@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,16 +86,16 @@ func decode(raw json.RawMessage, into any) error {
 	return nil
 }
 
-func readGenerator(raw json.RawMessage) (generatorSettings, error) {
-	s := generatorSettings{connection: connection{role: "generator"}, TokenLimit: limitAuto, Structured: structuredSchema}
+func readGenerator(raw json.RawMessage, as string) (generatorSettings, error) {
+	s := generatorSettings{connection: connection{role: cmp.Or(as, "generator")}, TokenLimit: limitAuto, Structured: structuredSchema}
 	if err := decode(raw, &s); err != nil {
 		return s, err
 	}
 	switch {
 	case s.TokenLimit != limitAuto && s.TokenLimit != limitMaxTokens && s.TokenLimit != limitCompletion:
-		return s, fmt.Errorf("setting backends.generator.token_limit is %q: it is auto, max_tokens or max_completion_tokens", s.TokenLimit)
+		return s, fmt.Errorf("setting backends.%s.token_limit is %q: it is auto, max_tokens or max_completion_tokens", s.role, s.TokenLimit)
 	case s.Structured != structuredSchema && s.Structured != structuredObject && s.Structured != structuredNone:
-		return s, fmt.Errorf("setting backends.generator.structured is %q: it is json_schema, json_object or none", s.Structured)
+		return s, fmt.Errorf("setting backends.%s.structured is %q: it is json_schema, json_object or none", s.role, s.Structured)
 	}
 	return s, s.check()
 }

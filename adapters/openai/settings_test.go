@@ -80,7 +80,7 @@ func TestSettings(t *testing.T) {
 		{adapters.RoleEmbedder, `{` + least + `, "deterministic": true}`, "deterministic", false},
 	} {
 		for role, read := range map[adapters.Role]func(json.RawMessage) error{
-			adapters.RoleGenerator: func(raw json.RawMessage) error { _, err := readGenerator(raw); return err },
+			adapters.RoleGenerator: func(raw json.RawMessage) error { _, err := readGenerator(raw, ""); return err },
 			adapters.RoleEmbedder:  func(raw json.RawMessage) error { _, err := readEmbedder(raw); return err },
 		} {
 			if tt.role != both && tt.role != role {
@@ -137,8 +137,8 @@ func TestSchemasNameEverySetting(t *testing.T) {
 		}
 		return string(data)
 	}
-	bare, err := readGenerator(json.RawMessage(`{"model": "m"}`))
-	again, err2 := readGenerator(json.RawMessage(told(generatorSchema)))
+	bare, err := readGenerator(json.RawMessage(`{"model": "m"}`), "")
+	again, err2 := readGenerator(json.RawMessage(told(generatorSchema)), "")
 	if err != nil || err2 != nil || !reflect.DeepEqual(bare, again) {
 		t.Errorf("%+v with the schema's defaults, %+v without (%v, %v)", again, bare, err, err2)
 	}

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ type backend struct {
 }
 
 func openBackend(ctx context.Context, cfg adapters.Config, kind service) (*backend, error) {
-	set, err := readSettings(cfg.Settings)
+	set, err := readSettings(cfg.Settings, cmp.Or(cfg.As, string(kind.role)))
 	if err != nil {
 		return nil, fail("open", adapters.KindInvalid, err)
 	}
@@ -82,8 +83,8 @@ func (b *backend) start(ctx context.Context) (*session, any, error) {
 		return s, about, nil
 	}
 	if ctx.Err() == nil && bounded.Err() != nil {
-		err = fail(op, adapters.KindTimeout, fmt.Errorf("the plugin %q does not open within start_timeout: %w; %s",
-			s.proc.name, bounded.Err(), s.proc.lastWords(b.cfg.Secrets.Redactor())))
+		err = fail(op, adapters.KindTimeout, fmt.Errorf("the plugin %q does not open within %s: %w; %s",
+			s.proc.name, b.set.at("start_timeout"), bounded.Err(), s.proc.lastWords(b.cfg.Secrets.Redactor())))
 	} else {
 		err = b.failed(ctx, s, op, err)
 	}
@@ -98,7 +99,7 @@ func (b *backend) enter(ctx context.Context, s *session) (any, error) {
 	if err != nil {
 		return nil, fail(op, adapters.KindUnsupported, err)
 	}
-	wrong, broken := fits(schema, b.set.Settings)
+	wrong, broken := fits(schema, b.set.Settings, b.set.at("settings"))
 	if broken != nil {
 		return nil, fail(op, adapters.KindPermanent, broken)
 	}

@@ -37,15 +37,15 @@ func (s *settings) verify(program, dir string) error {
 	if _, whole := s.Checksum[""]; whole {
 		for _, arg := range s.Args {
 			if info, err := os.Stat(within(dir, arg)); err == nil && info.Mode().IsRegular() {
-				return fmt.Errorf("checksum is the sum of %q alone, and args name the file %q, which may be code: name the files with their sums, checksum: {%q: %q}",
-					s.Path, arg, arg, orUnknown(Sum(within(dir, arg))))
+				return fmt.Errorf("%s is the sum of %q alone, and args name the file %q, which may be code: name the files with their sums, checksum: {%q: %q}",
+					s.setting("checksum"), s.Path, arg, arg, orUnknown(Sum(within(dir, arg))))
 			}
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(s.Checksum)) {
-		want, path, setting := s.Checksum[file], within(dir, file), fmt.Sprintf("checksum of %q", file)
+		want, path, setting := s.Checksum[file], within(dir, file), fmt.Sprintf("%s of %q", s.at("checksum"), file)
 		if file == "" {
-			path, setting = program, "checksum"
+			path, setting = program, s.at("checksum")
 		}
 		got, err := Sum(path)
 		if err != nil {

@@ -74,15 +74,15 @@ func TestAPluginThatCannotBeStarted(t *testing.T) {
 		kind   adapters.Kind
 		want   []string
 	}{
-		"missing":               {"rig", path("./no/such/plugin"), adapters.KindInvalid, []string{"path", "no/such/plugin"}},
-		"not in PATH":           {"rig", path("no-such-program-anywhere"), adapters.KindInvalid, []string{"path", "in PATH", "./no-such-program-anywhere"}},
-		"a folder":              {"rig", path(dir), adapters.KindInvalid, []string{"path", "is a folder"}},
-		"not executable":        {"rig", path(file("script.sh", "#!/bin/sh\n", 0o600)), adapters.KindInvalid, []string{"chmod +x", "script.sh"}},
-		"no program":            {"rig", path(file("text", "hello\n", 0o700)), adapters.KindInvalid, []string{"text", "no program for this system"}},
+		"missing":               {"rig", path("./no/such/plugin"), adapters.KindInvalid, []string{"setting backends.generator.path", "no/such/plugin", "build it"}},
+		"not in PATH":           {"rig", path("no-such-program-anywhere"), adapters.KindInvalid, []string{"setting backends.generator.path", "in PATH", "./no-such-program-anywhere"}},
+		"a folder":              {"rig", path(dir), adapters.KindInvalid, []string{"setting backends.generator.path", "is a folder"}},
+		"not executable":        {"rig", path(file("script.sh", "#!/bin/sh\n", 0o600)), adapters.KindInvalid, []string{"setting backends.generator.path", "chmod +x", "script.sh"}},
+		"no program":            {"rig", path(file("text", "hello\n", 0o700)), adapters.KindInvalid, []string{"setting backends.generator.path", "text", "no program for this system"}},
 		"no interpreter":        {"rig", path(file("py", "#!/no/such/python\n", 0o700)), adapters.KindInvalid, []string{"py", "interpreter is missing"}},
-		"silent":                {"silent", soon, adapters.KindTimeout, []string{"prints no handshake line within start_timeout"}},
-		"dies":                  {"dies", nil, adapters.KindPermanent, []string{"exit status 7", "no licence for this machine", "standard error"}},
-		"prints something else": {"chatty", nil, adapters.KindPermanent, []string{"Loading model...", "log to standard error"}},
+		"silent":                {"silent", soon, adapters.KindTimeout, []string{"of backends.generator.path prints no handshake line within backends.generator.start_timeout"}},
+		"dies":                  {"dies", nil, adapters.KindPermanent, []string{"of backends.generator.path", "exit status 7", "no licence for this machine", "standard error"}},
+		"prints something else": {"chatty", nil, adapters.KindPermanent, []string{"of backends.generator.path", "Loading model...", "log to standard error"}},
 		"lacks a package": {
 			"rig", path(file("lacks.sh", "#!/bin/sh\necho \"ModuleNotFoundError: No module named 'grpc'\" >&2\nexit 1\n", 0o700)), adapters.KindPermanent,
 			[]string{"lacks.sh", "This Python lacks grpcio, grpcio-status and protobuf", ".venv/bin/python"},
@@ -99,16 +99,16 @@ func TestAPluginThatCannotBeStarted(t *testing.T) {
 		"another version":       {"raw", setting("args", []string{"plugin:raw", "7"}), adapters.KindUnsupported, []string{"another version", "Plugin version: 7", "than 1"}},
 		"a false version":       {"raw", setting("args", []string{"plugin:raw", "no"}), adapters.KindPermanent, []string{"cannot be used"}},
 		"no certificate":        {"raw", setting("mtls", "on"), adapters.KindPermanent, []string{"mtls", "auto"}},
-		"hangs in open":         {"rig", func(m map[string]any) { m["start_timeout"] = "10s"; m["settings"] = map[string]any{"open": "hang"} }, adapters.KindTimeout, []string{"does not open within start_timeout", "waiting for a lock"}},
+		"hangs in open":         {"rig", func(m map[string]any) { m["start_timeout"] = "10s"; m["settings"] = map[string]any{"open": "hang"} }, adapters.KindTimeout, []string{"does not open within backends.generator.start_timeout", "waiting for a lock"}},
 		"crashes in open":       {"rig", setting("settings", map[string]any{"open": "crash"}), adapters.KindTransient, []string{"panic: no index"}},
 		"refuses":               {"rig", setting("settings", map[string]any{"open": "refuse"}), adapters.KindUnauthorised, []string{"the key is not accepted"}},
 		"wrong settings": {
 			"rig", setting("settings", map[string]any{"lie": 3, "count": "x", "other": true}), adapters.KindInvalid,
-			[]string{"settings.lie", "settings.count", "other"},
+			[]string{"backends.generator.settings.lie", "backends.generator.settings.count", "other"},
 		},
-		"a missing variable":  {"rig", setting("env", []string{"CULPRIT_NO_SUCH_VARIABLE"}), adapters.KindInvalid, []string{"env", "CULPRIT_NO_SUCH_VARIABLE"}},
-		"a reserved variable": {"rig", setting("env", []string{"PLUGIN_CLIENT_CERT"}), adapters.KindInvalid, []string{"env", "PLUGIN_CLIENT_CERT"}},
-		"another sum":         {"rig", setting("checksum", "sha256:"+strings.Repeat("0", 64)), adapters.KindInvalid, []string{"checksum", "sha256:000", "its sum is sha256:"}},
+		"a missing variable":  {"rig", setting("env", []string{"CULPRIT_NO_SUCH_VARIABLE"}), adapters.KindInvalid, []string{"setting backends.generator.env", "CULPRIT_NO_SUCH_VARIABLE"}},
+		"a reserved variable": {"rig", setting("env", []string{"PLUGIN_CLIENT_CERT"}), adapters.KindInvalid, []string{"setting backends.generator.env", "PLUGIN_CLIENT_CERT"}},
+		"another sum":         {"rig", setting("checksum", "sha256:"+strings.Repeat("0", 64)), adapters.KindInvalid, []string{"backends.generator.checksum says sha256:000", "its sum is sha256:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -146,7 +146,7 @@ func TestCheckOfSettings(t *testing.T) {
 		{`{"path": "./nix"}`, `there is no program "./nix": build it before a run`, true},
 		{`{"path": "no-such-program-anywhere"}`, `there is no program "no-such-program-anywhere" in PATH`, true},
 		{`{"path": "./folder"}`, "is a folder: name the program", false},
-		{`{"path": "./program", "env": ["PATH"]}`, `env: "PATH" is set by Culprit itself`, false},
+		{`{"path": "./program", "env": ["PATH"]}`, `setting backends.store.env holds "PATH", which Culprit sets itself`, false},
 	} {
 		got := registry.Check(adapters.RoleStore, plugin.Name, adapters.Config{Settings: json.RawMessage(test.settings), Dir: dir})
 		switch {

@@ -19,7 +19,7 @@ type Program struct {
 
 // About starts the plugin, asks what it is, and ends it. It opens nothing.
 func About(ctx context.Context, cfg adapters.Config) (Program, error) {
-	set, err := readSettings(cfg.Settings)
+	set, err := readSettings(cfg.Settings, "")
 	if err != nil {
 		return Program{}, fail("info", adapters.KindInvalid, err)
 	}

@@ -11,6 +11,7 @@
 package plugin
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -45,8 +46,8 @@ func Factory() adapters.Factory {
 }
 
 // check returns what is wrong with the settings of a plugin as such. What it says of its own is known when it is started.
-func check(_ adapters.Role, cfg adapters.Config) error {
-	set, err := readSettings(cfg.Settings)
+func check(role adapters.Role, cfg adapters.Config) error {
+	set, err := readSettings(cfg.Settings, cmp.Or(cfg.As, string(role)))
 	if err != nil {
 		return err
 	}
@@ -56,11 +57,11 @@ func check(_ adapters.Role, cfg adapters.Config) error {
 	}
 	switch info, err := os.Stat(program); {
 	case errors.Is(err, fs.ErrNotExist):
-		return &adapters.SettingError{Field: "path", Later: true, Err: fmt.Errorf("path: there is no program %q: build it before a run, or correct the path, which is relative to the experiment's folder", set.Path)}
+		return &adapters.SettingError{Field: "path", Later: true, Err: fmt.Errorf("%s: there is no program %q: build it before a run, or correct the path, which is relative to the experiment's folder", set.setting("path"), set.Path)}
 	case err != nil:
-		return &adapters.SettingError{Field: "path", Later: true, Err: fmt.Errorf("path: %w", err)}
+		return &adapters.SettingError{Field: "path", Later: true, Err: fmt.Errorf("%s: %w", set.setting("path"), err)}
 	case info.IsDir():
-		return &adapters.SettingError{Field: "path", Err: fmt.Errorf("path: %q is a folder: name the program", set.Path)}
+		return &adapters.SettingError{Field: "path", Err: fmt.Errorf("%s: %q is a folder: name the program", set.setting("path"), set.Path)}
 	}
 	return nil
 }

@@ -24,15 +24,15 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("the schema refers to %q, and must hold all that it needs", url)
 }
 
-// fits holds the settings against the plugin's schema. Its error names every setting that is wrong.
-func fits(schema []byte, set json.RawMessage) (wrong, broken error) {
+// fits holds the settings against the plugin's schema; at is what they are called. Its error names every setting that is wrong.
+func fits(schema []byte, set json.RawMessage, at string) (wrong, broken error) {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(set))
 	if err != nil {
-		return fmt.Errorf("settings: %w", err), nil
+		return fmt.Errorf("%s: %w", at, err), nil
 	}
 	if len(schema) == 0 {
 		if object, ok := value.(map[string]any); ok && len(object) > 0 {
-			return errors.New("settings: the plugin takes none"), nil
+			return errors.New(at + ": the plugin takes none"), nil
 		}
 		return nil, nil
 	}
@@ -54,7 +54,7 @@ func fits(schema []byte, set json.RawMessage) (wrong, broken error) {
 	}
 	var invalid *jsonschema.ValidationError
 	if err := compiled.Validate(value); errors.As(err, &invalid) {
-		return errors.New(strings.Join(problems(invalid), "; ")), nil
+		return errors.New(strings.Join(problems(invalid, at), "; ")), nil
 	} else if err != nil {
 		return err, nil
 	}
@@ -62,16 +62,16 @@ func fits(schema []byte, set json.RawMessage) (wrong, broken error) {
 }
 
 // problems lists the leaves of a validation error, each with the setting that it is about.
-func problems(e *jsonschema.ValidationError) []string {
+func problems(e *jsonschema.ValidationError, at string) []string {
 	if len(e.Causes) > 0 {
 		var list []string
 		for _, cause := range e.Causes {
-			list = append(list, problems(cause)...)
+			list = append(list, problems(cause, at)...)
 		}
 		slices.Sort(list)
 		return slices.Compact(list)
 	}
-	path := "settings"
+	path := at
 	for _, name := range e.InstanceLocation {
 		path += "." + name
 	}

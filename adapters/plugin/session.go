@@ -41,9 +41,9 @@ func start(ctx context.Context, set *settings, cfg adapters.Config) (*session, e
 		return nil, fail(op, adapters.KindInvalid, err)
 	}
 	if info, err := os.Stat(program); err != nil {
-		return nil, invalid(op, "path: there is no plugin at %q: %w", program, err)
+		return nil, invalid(op, "%s: there is no plugin at %q: build it, or correct the path, which is relative to the experiment's folder", set.setting("path"), program)
 	} else if info.IsDir() {
-		return nil, invalid(op, "path: %q is a folder, not a program", program)
+		return nil, invalid(op, "%s: %q is a folder: name the program", set.setting("path"), program)
 	}
 	if err := set.verify(program, cfg.Dir); err != nil {
 		return nil, fail(op, adapters.KindInvalid, err)
@@ -63,7 +63,7 @@ func start(ctx context.Context, set *settings, cfg adapters.Config) (*session, e
 	s.client = goplugin.NewClient(config)
 	if err := s.connect(ctx, set, config); err != nil {
 		s.end()
-		return nil, s.refused(ctx, program, err, cfg.Secrets.Redactor())
+		return nil, s.refused(ctx, set, program, err, cfg.Secrets.Redactor())
 	}
 	return s, nil
 }
@@ -164,29 +164,32 @@ func (s *session) role(role adapters.Role) ([]byte, error) {
 }
 
 // refused says why a start failed, in words about the plugin. The process has ended.
-func (s *session) refused(ctx context.Context, program string, err error, redact *adapters.Redactor) *adapters.Error {
+func (s *session) refused(ctx context.Context, set *settings, program string, err error, redact *adapters.Redactor) *adapters.Error {
 	const op = "open"
 	fault, _ := s.proc.line.wrong()
-	text := err.Error()
+	text, which := err.Error(), fmt.Sprintf("the plugin %q", program)
+	if set.role != "" {
+		which += " of " + set.at("path")
+	}
 	switch started := s.proc.cmd.Process != nil; {
 	case !started && ctx.Err() == nil && errors.Is(err, os.ErrPermission):
-		return invalid(op, "path: the file %q is not executable: run chmod +x on it, or name its interpreter as path and the file in args", program)
+		return invalid(op, "%s: the file %q is not executable: run chmod +x on it, or name its interpreter as path and the file in args", set.setting("path"), program)
 	case !started && ctx.Err() == nil:
-		return invalid(op, "path: %q cannot be run: it is no program for this system, or its interpreter is missing: %w", program, err)
+		return invalid(op, "%s: %q cannot be run: it is no program for this system, or its interpreter is missing: %w", set.setting("path"), program, err)
 	case errors.Is(ctx.Err(), context.Canceled):
-		return fail(op, adapters.KindCanceled, fmt.Errorf("starting the plugin %q: %w", program, ctx.Err()))
+		return fail(op, adapters.KindCanceled, fmt.Errorf("starting %s: %w", which, ctx.Err()))
 	case ctx.Err() != nil || strings.Contains(text, "timeout while waiting"):
 		if fault == "" {
 			fault = "does not answer"
 		}
-		return fail(op, adapters.KindTimeout, fmt.Errorf("the plugin %q %s within start_timeout: %w; %s", program, fault, context.DeadlineExceeded, s.proc.lastWords(redact)))
+		return fail(op, adapters.KindTimeout, fmt.Errorf("%s %s within %s: %w; %s", which, fault, set.at("start_timeout"), context.DeadlineExceeded, s.proc.lastWords(redact)))
 	case strings.Contains(text, "incompatible API version"):
-		return fail(op, adapters.KindUnsupported, fmt.Errorf("the plugin %q speaks another version of the plugin protocol than %d (%s): build it anew, or take another release of Culprit", program, wire.Version, printable(text)))
+		return fail(op, adapters.KindUnsupported, fmt.Errorf("%s speaks another version of the plugin protocol than %d (%s): build it anew, or take another release of Culprit", which, wire.Version, printable(text)))
 	case fault != "":
-		return fail(op, adapters.KindPermanent, fmt.Errorf("the plugin %q %s; %s%s", program, fault, s.proc.exit(redact), s.advice(program)))
+		return fail(op, adapters.KindPermanent, fmt.Errorf("%s %s; %s%s", which, fault, s.proc.exit(redact), s.advice()))
 	}
 	// Not by fail: where a call has failed, that would leave its error alone, in which no plugin is named.
-	return &adapters.Error{Adapter: Name, Op: op, Kind: adapters.KindOf(err), Err: fmt.Errorf("the plugin %q cannot be used: %w; %s", program, err, s.proc.exit(redact))}
+	return &adapters.Error{Adapter: Name, Op: op, Kind: adapters.KindOf(err), Err: fmt.Errorf("%s cannot be used: %w; %s", which, err, s.proc.exit(redact))}
 }
 
 // kitModules are imported by culprit_plugin.py and its plugin_pb2 modules, from the packages of kitPackages.
@@ -195,13 +198,13 @@ var kitModules = []string{"google", "google.protobuf", "google.rpc", "grpc", "gr
 const kitPackages = "grpcio, grpcio-status and protobuf"
 
 // advice says what to do about a program that wrote no handshake line.
-func (s *session) advice(program string) string {
+func (s *session) advice() string {
 	if module := s.proc.stderr.missingModule(); module != "" {
 		needs := fmt.Sprintf("the module %q", module)
 		if slices.Contains(kitModules, module) {
 			needs = kitPackages
 		}
-		return fmt.Sprintf(". This Python lacks %s: install that, or name the Python that has it, such as .venv/bin/python", needs)
+		return fmt.Sprintf(". This Python lacks %s: install what is missing, or name the Python that has it, such as .venv/bin/python", needs)
 	}
 	if s.proc.line.printed() {
 		return ". Standard output is for that line alone: log to standard error"

@@ -24,6 +24,24 @@ type settings struct {
 	Protocol     protocol        `json:"protocol"`
 	StartTimeout duration        `json:"start_timeout"`
 	MTLS         string          `json:"mtls"`
+
+	role string // whose settings they are, as the experiment calls it; "": of a plugin that stands in none
+}
+
+// at names a setting as the experiment has it.
+func (s *settings) at(name string) string {
+	if s.role == "" {
+		return name
+	}
+	return "backends." + s.role + "." + name
+}
+
+// setting is at as the first words of a message.
+func (s *settings) setting(name string) string {
+	if s.role == "" {
+		return name
+	}
+	return "setting " + s.at(name)
 }
 
 // The values of mtls.
@@ -61,8 +79,8 @@ func (d *duration) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-func readSettings(raw json.RawMessage) (settings, error) {
-	set := settings{Settings: json.RawMessage(`{}`), StartTimeout: duration(30 * time.Second), MTLS: mtlsAuto}
+func readSettings(raw json.RawMessage, role string) (settings, error) {
+	set := settings{role: role, Settings: json.RawMessage(`{}`), StartTimeout: duration(30 * time.Second), MTLS: mtlsAuto}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&set); err != nil {
@@ -70,13 +88,13 @@ func readSettings(raw json.RawMessage) (settings, error) {
 	}
 	switch {
 	case set.Path == "":
-		return set, errors.New("path is missing: name the program that is the plugin")
+		return set, errors.New(set.setting("path") + " is missing: name the program that is the plugin")
 	case !slices.Contains([]string{mtlsAuto, mtlsOn, mtlsOff}, set.MTLS):
-		return set, fmt.Errorf("mtls: %q is none of auto, on, off", set.MTLS)
+		return set, fmt.Errorf("%s is %q, none of auto, on, off", set.setting("mtls"), set.MTLS)
 	}
 	for _, name := range set.Env {
 		if reserved(name) {
-			return set, fmt.Errorf("env: %q is set by Culprit itself: leave it away", name)
+			return set, fmt.Errorf("%s holds %q, which Culprit sets itself: leave it away", set.setting("env"), name)
 		}
 	}
 	return set, nil
@@ -107,7 +125,7 @@ func (s *settings) environment(secrets *adapters.Secrets) ([]string, error) {
 	for _, name := range s.Env {
 		value, set := look(name)
 		if !set || value == "" {
-			return nil, fmt.Errorf("env names the variable %q, which is not set or empty", name)
+			return nil, fmt.Errorf("%s names the variable %q, which is not set or empty: before a run, export %s=…", s.setting("env"), name, name)
 		}
 		if !plain(name) {
 			_, _ = secrets.Read("env", name, "", "") // remembers the value, whatever it says of its form
@@ -122,7 +140,7 @@ func (s *settings) program(dir string) (string, error) {
 	if !strings.ContainsAny(s.Path, `/\`) {
 		path, err := exec.LookPath(s.Path)
 		if err != nil {
-			return "", fmt.Errorf("path: there is no program %q in PATH: name a path, such as ./%s: %w", s.Path, s.Path, err)
+			return "", fmt.Errorf("%s: there is no program %q in PATH: name a path, such as ./%s", s.setting("path"), s.Path, s.Path)
 		}
 		return filepath.Abs(path)
 	}

@@ -56,7 +56,8 @@ func (s *store) failed(ctx context.Context, op string, err error) error {
 	case tooLarge(err):
 		return fail(op, adapters.KindPermanent, fmt.Errorf("an answer of the server is larger than %d MiB: lower the limit of the search: %w", maxMessage>>20, err))
 	case code == codes.DeadlineExceeded: // of a call, a moment before its context notices, or of the server
-		return fail(op, adapters.KindTimeout, fmt.Errorf("%w: %s", context.DeadlineExceeded, status.Convert(err).Message()))
+		return fail(op, adapters.KindTimeout, fmt.Errorf("the server at %q, the setting backends.store.address, does not answer in time: %w%s",
+			s.set.Address, context.DeadlineExceeded, strings.TrimPrefix(": "+status.Convert(err).Message(), ": "+context.DeadlineExceeded.Error())))
 	}
 	if strings.Contains(err.Error(), "invalid UTF-8") { // found before it is sent
 		return invalid(op, "the request holds a text that is not UTF-8: %w", err)
@@ -69,6 +70,7 @@ func (s *store) failed(ctx context.Context, op string, err error) error {
 	if wrong {
 		kind = adapters.KindInvalid
 	}
+	err = adapters.Cause(err)
 	if hint != "" {
 		err = fmt.Errorf("%s: %w", hint, err)
 	}
@@ -88,7 +90,7 @@ func (s *store) hint(code codes.Code, text string) (hint string, wrong bool) {
 	}
 	at := fmt.Sprintf("at %q, the setting backends.store.address", s.set.Address)
 	switch {
-	case strings.Contains(text, "HTTP/1") || strings.Contains(text, "looked like an HTTP") || strings.Contains(text, "no application protocol"):
+	case strings.Contains(text, "HTTP/1") || strings.Contains(text, "frame too large") || strings.Contains(text, "looked like an HTTP") || strings.Contains(text, "no application protocol"):
 		return "an HTTP server and no gRPC server answers " + at + ": give the gRPC port, by default 6334", true
 	case strings.Contains(text, "does not look like a TLS handshake"):
 		return "the server does not speak TLS " + at + ": set backends.store.tls to false", true

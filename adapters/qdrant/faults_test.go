@@ -32,6 +32,9 @@ func wantError(t *testing.T, err error, kind adapters.Kind, names ...string) {
 			t.Errorf("the error does not name %q: %v", name, err)
 		}
 	}
+	if strings.Contains(err.Error(), "rpc error") || strings.Contains(err.Error(), "desc = ") {
+		t.Errorf("the error is in the words of gRPC: %v", err)
+	}
 }
 
 func ask(ctx context.Context, s *store, limit int) (adapters.SearchResponse, error) {

@@ -289,6 +289,7 @@ func TestWrongAddresses(t *testing.T) {
 		names              []string
 	}{
 		{"no server", unused, "false", adapters.KindTransient, []string{unused, "backends.store.address", "no server answers"}},
+		{"no host", "no-such-host.invalid:6334", "false", adapters.KindInvalid, []string{"no-such-host.invalid", "backends.store.address", "no such host"}},
 		{"an HTTP server", strings.TrimPrefix(web.URL, "http://"), "false", adapters.KindInvalid, []string{"backends.store.address", "6334", "HTTP server"}},
 		{"TLS to a server without", f.address, "true", adapters.KindInvalid, []string{f.address, "backends.store.tls to false"}},
 		{"a certificate that nobody vouches for", encrypted(true), "true", adapters.KindInvalid, []string{"backends.store.tls.ca_file"}},

@@ -53,8 +53,8 @@ func (s *store) failure(ctx context.Context, op string, err error) error {
 		return fail(op, settled.kind, err)
 	}
 	kind, advice := s.network(err)
-	if advice != "" {
-		err = fmt.Errorf("%w; %s", err, advice)
+	if err = adapters.Cause(err); advice != "" {
+		err = fmt.Errorf("%s: %w", advice, err)
 	}
 	if ctx.Err() == nil && kind == adapters.KindTimeout { // of the network, not of the call: its kind must not hang on the cause
 		return &adapters.Error{Adapter: Name, Op: op, Kind: kind, Err: err}
@@ -103,7 +103,7 @@ func (s *store) network(err error) (kind adapters.Kind, advice string) {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return adapters.KindTimeout, address
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return adapters.KindTransient, "the connection to " + s.set.Address + " was cut"
+		return adapters.KindTransient, address + ": the connection was cut, as it is where the server speaks TLS and backends.store.tls is not set, or the other way round"
 	}
 	var op *net.OpError
 	if errors.As(err, &op) {
@@ -116,22 +116,22 @@ func (s *store) statusFailure(op string, e *statusError) error {
 	out := &adapters.Error{Adapter: Name, Op: op, Kind: adapters.KindPermanent, RetryAfter: e.retryAfter, Err: e}
 	switch {
 	case e.status == http.StatusUnauthorized || e.status == http.StatusForbidden:
-		out.Kind, out.Err = adapters.KindUnauthorised, fmt.Errorf("%w; %s", e, s.keyAdvice(e.status))
+		out.Kind, out.Err = adapters.KindUnauthorised, fmt.Errorf("%s: %w", s.keyAdvice(e.status), e)
 	case e.status == http.StatusNotFound:
 		out.Kind = adapters.KindNotFound
 		if !strings.Contains(e.message, "class") {
-			out.Err = fmt.Errorf("%w; is backends.store.address (%q) a Weaviate server?", e, s.set.Address)
+			out.Err = fmt.Errorf("check backends.store.address (%q): what answers there is no Weaviate server: %w", s.set.Address, e)
 		}
 	case e.status == http.StatusTooManyRequests:
 		out.Kind = adapters.KindRateLimited
 	case e.status == http.StatusRequestTimeout || e.status == http.StatusGatewayTimeout:
 		out.Kind = adapters.KindTimeout
 	case strings.Contains(e.message, "HTTP request to an HTTPS server"):
-		out.Kind, out.Err = adapters.KindInvalid, fmt.Errorf("%w; the server speaks HTTPS: set backends.store.tls to true", e)
+		out.Kind, out.Err = adapters.KindInvalid, fmt.Errorf("the server speaks HTTPS: set backends.store.tls to true: %w", e)
 	case e.status == http.StatusBadRequest || e.status == http.StatusUnprocessableEntity:
 		out.Kind = kindOfMessage(e.message, adapters.KindInvalid)
 	case e.status >= 300 && e.status < 400:
-		out.Kind, out.Err = adapters.KindInvalid, fmt.Errorf("%w; a redirect is not followed: set backends.store.address and backends.store.tls to where it leads", e)
+		out.Kind, out.Err = adapters.KindInvalid, fmt.Errorf("a redirect is not followed: set backends.store.address and backends.store.tls to where it leads: %w", e)
 	case e.status >= 500:
 		out.Kind = adapters.KindTransient
 	}

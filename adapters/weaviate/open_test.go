@@ -29,6 +29,9 @@ func wantError(t *testing.T, err error, kind adapters.Kind, names ...string) {
 			t.Errorf("the error %q does not name %q", err, name)
 		}
 	}
+	if strings.Contains(err.Error(), `Get "`) || strings.Contains(err.Error(), "dial tcp") {
+		t.Errorf("the error %q is in the words of net", err)
+	}
 }
 
 // opening opens a store that cannot be opened.
@@ -131,6 +134,8 @@ func TestUnreachable(t *testing.T) {
 	defer web.Close()
 	away := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusMovedPermanently))
 	defer away.Close()
+	cut := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer cut.Close()
 	hole := blackHole(t)
 	base := settings{"collection": "Any"}
 	for _, test := range []struct {
@@ -140,6 +145,8 @@ func TestUnreachable(t *testing.T) {
 		names         []string
 	}{
 		{"nobody listens", freeAddress(t), nil, adapters.KindTransient, []string{"backends.store.address"}},
+		{"no host", "no-such-host.invalid:8080", nil, adapters.KindInvalid, []string{"backends.store.address", "no such host"}},
+		{"not in this way", host(cut), nil, adapters.KindTransient, []string{"backends.store.address", "backends.store.tls"}},
 		{"gRPC port", server.GRPCAddress, nil, adapters.KindInvalid, []string{"backends.store.address", "gRPC"}},
 		{"HTTPS as HTTP", host(secure), nil, adapters.KindInvalid, []string{"backends.store.tls"}},
 		{"HTTP as HTTPS", server.Address, settings{"tls": true}, adapters.KindInvalid, []string{"backends.store.tls"}},

@@ -154,7 +154,7 @@ func (e *brokenError) Error() string {
 
 const (
 	defaultWidth = 110
-	minWidth     = 60
+	minWidth     = 50
 	maxWidth     = 140
 )
 

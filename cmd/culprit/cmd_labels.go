@@ -27,7 +27,7 @@ one: what it means, how it is decided, what to try first, what it is taken for, 
 					return usage("unknown label %q%s\nSee: culprit labels", args[0], didYouMean(args[0], verdict.Labels()))
 				}
 			}
-			_, err := fmt.Fprint(a.out, text)
+			_, err := fmt.Fprint(a.out, a.folded(text))
 			return err
 		},
 	}

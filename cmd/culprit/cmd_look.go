@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -55,7 +54,7 @@ side, what decided the label, what to try first and what would be wasted effort.
   culprit explain long-haul-cabin --full
   culprit explain long-haul-cabin --why-not generate/ignored-evidence
   culprit explain long-haul-cabin --json`,
-		Args:              between(1, 1, "one case; culprit report lists them"),
+		Args:              between(1, 1, "one case, which culprit report lists"),
 		ValidArgsFunction: completeCases(&o.looking),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.caseID = args[0]
@@ -102,10 +101,7 @@ func (a *app) explain(o explainOptions) error {
 func (a *app) whyNot(o explainOptions, b *results.Bundle) error {
 	n, err := verdict.ExplainWhyNot(&b.Experiment, &b.Case, &b.Plan, &b.Observations, &b.Features, o.whyNot)
 	if errors.Is(err, verdict.ErrNoLabel) {
-		if meant := didYouMean(o.whyNot, verdict.Labels()); meant != "" {
-			return usage("--why-not: no label %q%s", o.whyNot, meant)
-		}
-		return usage("--why-not: no label %q: the labels are %s", o.whyNot, strings.Join(verdict.Labels(), ", "))
+		return usage("--why-not: no label %q%s\nSee: culprit labels", o.whyNot, didYouMean(o.whyNot, verdict.Labels()))
 	}
 	if err != nil {
 		return err

@@ -348,9 +348,15 @@ func (a *app) showPlanned(cells []*planned, cases int, differ bool) {
 			often += in
 		}
 		head += padded(often, column)
-		for _, text := range report.Wrap(c.says(), a.width()-len(indent)-column) {
+		below := indent + strings.Repeat(" ", column)
+		if a.width()-len(below) < 24 { // too narrow to stand beside it
+			below = strings.Repeat(" ", 8)
+			line(a.out, strings.TrimRight(head, " "))
+			head = below
+		}
+		for _, text := range report.Wrap(c.says(), a.width()-len(below)) {
 			line(a.out, head+text)
-			head = indent + strings.Repeat(" ", column)
+			head = below
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/experiments"
+	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
@@ -122,7 +123,11 @@ func (a *app) options(l loading) experiments.Options {
 // checkSettings asks an adapter what is wrong with its settings. Nothing is opened.
 func (a *app) checkSettings(role, adapter string, settings json.RawMessage, dir string) []experiments.SettingProblem {
 	var out []experiments.SettingProblem
-	for _, e := range a.registry.Check(adapters.Role(role), adapter, adapters.Config{Settings: settings, Dir: dir}) {
+	plays := adapters.Role(role)
+	if role == matrix.RoleJudge {
+		plays = adapters.RoleGenerator
+	}
+	for _, e := range a.registry.Check(plays, adapter, adapters.Config{Settings: settings, As: role, Dir: dir}) {
 		p := experiments.SettingProblem{Line: e.Line, Column: e.Column, Message: e.Error(), Warning: e.Later}
 		if e.Field != "" {
 			p.Path = strings.Split(e.Field, ".")

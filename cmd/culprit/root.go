@@ -46,6 +46,15 @@ that broke, with the evidence, and leaves one bundle per case.`,
 	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.resumeCommand(), a.journalCommand(), a.tapCommand(), a.explainCommand(),
 		a.reportCommand(), a.verifyCommand(), a.signCommand(), a.redactCommand(), a.replayCommand(), a.diffCommand(), a.reexecCommand(), a.historyCommand(), a.indexCommand(), a.labelsCommand(), a.sweepCommand(), a.calibrateCommand(), a.pluginCommand(), a.schemaCommand(), a.selftestCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
 	root.SetHelpCommand(helpCommand())
+	whole := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		var page strings.Builder
+		out := c.OutOrStdout()
+		c.SetOut(&page)
+		whole(c, args)
+		c.SetOut(out)
+		fmt.Fprint(out, a.folded(page.String()))
+	})
 	return root
 }
 
@@ -204,7 +213,7 @@ func environmentTopic() *cobra.Command {
                  XDG_CACHE_HOME, else in the user's cache folder, else culprit-cache-<uid>
                  in the folder for temporary files). It keeps the 8 stores that were used
                  last, and what is in it can be made again at any time
-  COLUMNS        width of what is printed, 60 at the least (default: that of the terminal, 140 at
+  COLUMNS        width of what is printed, 50 at the least (default: that of the terminal, 140 at
                  the most). Where it is not set and the output is a pipe or a file, no text of
                  the table of cases is cut: each case has one line, as long as it takes
   NO_COLOR       any value: no colour

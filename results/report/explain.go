@@ -120,28 +120,48 @@ func (x *explained) pipeline() {
 	if states[verdict.StageAbstain] == verdict.Broken {
 		line = append(slices.Clone(places), verdict.StageAbstain)
 	}
+	const arrow = " ── "
 	names, marks := "  ", "  "
 	var broken []string
-	for i, stage := range line {
-		if i > 0 {
-			names, marks = names+" ── ", marks+"    "
+	draw := func() {
+		x.line(names)
+		x.line(x.paintMarks(marks))
+		for _, b := range broken {
+			x.line(b)
 		}
-		name, mark := string(stage), stateMark(states[stage])
+		broken = nil
+	}
+	for i, stage := range line {
+		name, mark, room := string(stage), stateMark(states[stage]), x.width
+		if i > 0 {
+			names, marks = names+arrow, marks+spaces(columns(arrow))
+		}
+		if i < len(line)-1 {
+			room -= columns(arrow)
+		}
+		if columns(names)+len(name) > room { // the arrow stands at both sides of the fold
+			draw()
+			names, marks = " "+arrow, spaces(1+columns(arrow))
+		}
 		before := (len(name) - 1) / 2
 		if states[stage] == verdict.Broken {
-			broken = append(broken, spaces(columns(names)+before)+"╰ "+x.labelOf(stage))
+			broken = append(broken, x.below(columns(names)+before, x.labelOf(stage)))
 		}
 		names += name
 		marks += spaces(before) + mark + spaces(len(name)-1-before)
 	}
-	x.line(names)
-	x.line(x.paintMarks(marks))
-	for _, b := range broken {
-		x.line(b)
-	}
+	draw()
 	x.aside(line)
-	x.line("  " + x.dim(legend(states, line)))
+	x.flow("  ", "   ", x.legend(states, line))
 	x.blank()
+}
+
+// below writes a label under a mark that stands behind so many columns: to the right of it, or to the left where that does not fit.
+func (x *explained) below(before int, label string) string {
+	if n := columns(label); before+2+n > x.width && before > n {
+		return spaces(before-1-n) + label + " ╯"
+	}
+	return spaces(before) + "╰ " + label
 }
 
 // aside shows the stages beside the line, as far as they are used.
@@ -195,7 +215,7 @@ func stateMark(s verdict.State) string {
 }
 
 // legend explains the marks that are drawn.
-func legend(states map[verdict.Stage]verdict.State, line []verdict.Stage) string {
+func (x *explained) legend(states map[verdict.Stage]verdict.State, line []verdict.Stage) []string {
 	shown := map[verdict.State]bool{}
 	for stage, s := range states {
 		if s != verdict.NotUsed || slices.Contains(line, stage) {
@@ -208,10 +228,10 @@ func legend(states map[verdict.Stage]verdict.State, line []verdict.Stage) string
 	var parts []string
 	for _, state := range []verdict.State{verdict.Broken, verdict.Clear, verdict.NotReached, verdict.Unobserved, verdict.NotUsed} {
 		if shown[state] {
-			parts = append(parts, stateMark(state)+" "+string(state))
+			parts = append(parts, x.dim(stateMark(state)+" "+string(state)))
 		}
 	}
-	return strings.Join(parts, "   ")
+	return parts
 }
 
 func (x *explained) story() {

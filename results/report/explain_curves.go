@@ -69,7 +69,7 @@ func (x *explained) curve(variant, about string, points []*verdict.CellResult) {
 		width = max(width, columns(result))
 		exact = exact && c.Exact
 	}
-	x.line("  " + x.dim(variant+": "+about))
+	x.note(variant + ": " + about)
 	for i, c := range points {
 		mark := passMark(c)
 		if c.Expect != "" {

@@ -62,16 +62,16 @@ func (x *explained) runs() {
 		x.answerLines(head, indent, r.answers)
 	}
 	if slices.ContainsFunc(rows, func(r cellRow) bool { return strings.Contains(r.result, markBetween) }) {
-		x.line("  " + x.dim(markBetween+" neither reliable nor failing, or not told apart from its base: more repeats would tell"))
+		x.note(markBetween + " neither reliable nor failing, or not told apart from its base: more repeats would tell")
 	}
 	if slices.ContainsFunc(x.Evaluation.Cells, func(c verdict.CellResult) bool {
 		return c.Expect == matrix.ExpectInvariant && c.Scored > c.Pass && heldMark(&c) == markPass && !onCurve(&c)
 	}) {
-		x.line("  " + x.dim("invariant "+markPass+" answers as its base does, be that right or wrong"))
+		x.note("invariant " + markPass + " answers as its base does, be that right or wrong")
 	}
 	x.intervals()
 	if slices.ContainsFunc(x.Evaluation.Cells, func(c verdict.CellResult) bool { return c.Cell == matrix.CellAgain }) {
-		x.line("  " + x.dim("A again is A's own request once more: a generator that is deterministic answers it alike"))
+		x.note("A again is A's own request once more: a generator that is deterministic answers it alike")
 	}
 	x.attribution()
 	x.shows()

@@ -24,7 +24,7 @@ type Options struct {
 
 const (
 	defaultWidth  = 110
-	minWidth      = 60
+	minWidth      = 50
 	runLabels     = 11
 	explainLabels = 15
 )
@@ -90,6 +90,13 @@ func (p *page) unwrapped(label, text string) {
 func (p *page) paragraph(text string) {
 	for _, line := range wrap(text, p.width-4) {
 		p.line("  " + line)
+	}
+}
+
+// note adds untrusted text beside the matter, wrapped and indented.
+func (p *page) note(text string) {
+	for _, line := range wrap(text, p.width-4) {
+		p.line("  " + p.dim(line))
 	}
 }
 

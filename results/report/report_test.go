@@ -47,6 +47,7 @@ func TestExplainScreens(t *testing.T) {
 		"explain-long-haul": {bundle: longHaul()},
 		"explain-colour":    {bundle: longHaul(), options: Options{Color: true}},
 		"explain-narrow":    {bundle: longHaul(), options: Options{Width: 60}},
+		"explain-narrowest": {bundle: unanswerable(), options: Options{Width: 50}},
 		"explain-rerank":    {bundle: reranked()},
 		"explain-refusal":   {bundle: refusal()},
 		"explain-leak":      {bundle: unanswerable()},
@@ -112,7 +113,7 @@ func TestRunCutsTextsOnly(t *testing.T) {
 		{ID: "blank", Outcome: verdict.Inconclusive, Summary: " "},
 		{ID: strings.Repeat("p", 60), Outcome: verdict.Pass, Qualifier: strings.Repeat("q", maxName)},
 	}}
-	for _, width := range []int{60, 100, 140} {
+	for _, width := range []int{50, 60, 100, 140} {
 		p := newPage(Options{Width: width}, runLabels)
 		p.cases(&s, false)
 		got := p.b.String()

@@ -76,7 +76,7 @@ func Error(adapter, op string, err error) *adapters.Error {
 			return detailed(adapter, op, d)
 		}
 	}
-	e := &adapters.Error{Adapter: adapter, Op: op, Kind: adapters.KindPermanent, Err: errors.New(s.Message())}
+	e := &adapters.Error{Adapter: adapter, Op: op, Kind: adapters.KindPermanent, Err: adapters.Cause(errors.New(s.Message()))}
 	if s.Message() == "" {
 		e.Err = fmt.Errorf("the plugin answers %s", s.Code())
 	}
