@@ -53,6 +53,7 @@ type Verification struct {
 	Files     int         `json:"files"`                  // that were read and hold what is listed
 	Bytes     int64       `json:"bytes"`                  // of them
 	Withheld  int         `json:"withheld"`               // restricted files that were taken out
+	Packed    bool        `json:"packed_again,omitempty"` // another program has compressed it: its file is not the one that was sealed
 	Reenacted string      `json:"reenacted_of,omitempty"` // digest of the manifest of the bundle that answered every call
 	InDoubt   int         `json:"in_doubt"`               // calls that were announced and of which nothing tells what came back
 	Verdict   string      `json:"verdict,omitempty"`      // as it is sealed: the defects, or the outcome
@@ -197,6 +198,10 @@ func (v *verifier) open() {
 	if v.files, err = openFiles(v.Path, true); err != nil {
 		v.report("", 0, "%v", err)
 		v.ended = true
+		return
+	}
+	if a, is := v.files.(*archive); is {
+		v.Packed = a.packed
 	}
 }
 

@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("EXAMPLES", examples)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "exec-shell": shell, "unpack": unpack},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "exec-shell": shell, "unpack": unpack, "repack": repack},
 	})
 }
 
@@ -111,6 +111,17 @@ func unpack(ts *testscript.TestScript, neg bool, args []string) {
 	z, err := zip.OpenReader(found[0])
 	ts.Check(err)
 	ts.Check(errors.Join(os.CopyFS(ts.MkAbs(args[1]), z), z.Close()))
+}
+
+// repack packs a folder into a zip file as a program does that knows nothing of bundles.
+func repack(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: repack folder file")
+	}
+	f, err := os.Create(ts.MkAbs(args[1]))
+	ts.Check(err)
+	z := zip.NewWriter(f)
+	ts.Check(errors.Join(z.AddFS(os.DirFS(ts.MkAbs(args[0]))), z.Close(), f.Close()))
 }
 
 // steadied runs the program on buffers and replaces what differs from run to run.
