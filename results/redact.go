@@ -14,7 +14,8 @@ import (
 type Redacted struct {
 	Bundle   string `json:"bundle"`
 	Copy     string `json:"copy"`
-	Withheld int    `json:"withheld"` // files that the manifest lists and the copy lacks
+	Withheld int    `json:"withheld"`           // files that the manifest lists and the copy lacks
+	Revealed int    `json:"revealed,omitempty"` // files that the bundle lacks and the copy has
 }
 
 // Redact copies a bundle to <out>/<execution>/<case>.bundle.zip without its restricted files. Every file that is copied is held to its

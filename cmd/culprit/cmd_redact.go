@@ -52,7 +52,7 @@ execution.`,
 			if level == matrix.Restricted {
 				copies = results.Copy
 			}
-			return a.redact(bundles, func(bundle string) (results.Redacted, error) { return copies(bundle, out) })
+			return a.copyBundles("culprit.redacted/v1", bundles, func(bundle string) (results.Redacted, error) { return copies(bundle, out) })
 		},
 	}
 	c.Flags().StringVar(&folder, "results", defaultResults, "`folder` of the results, for ids of executions")
@@ -62,19 +62,19 @@ execution.`,
 	return c
 }
 
-// redact copies bundles that are intact.
-func (a *app) redact(bundles []string, copies func(bundle string) (results.Redacted, error)) error {
+// copyBundles copies bundles that are intact, and says what became of each in a report of that schema.
+func (a *app) copyBundles(schema string, bundles []string, copies func(bundle string) (results.Redacted, error)) error {
 	report := struct {
 		Schema  string             `json:"schema"`
 		Bundles []results.Redacted `json:"bundles"`
-	}{"culprit.redacted/v1", []results.Redacted{}}
+	}{schema, []results.Redacted{}}
 	var failed error
 	for _, bundle := range bundles {
 		done, err := results.Redacted{}, intact(bundle)
 		if err == nil {
 			done, err = copies(bundle)
 		}
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) || errors.Is(err, results.ErrNotRevealed) {
 			err = &usageError{err}
 		}
 		if err != nil {
@@ -83,7 +83,11 @@ func (a *app) redact(bundles []string, copies func(bundle string) (results.Redac
 		}
 		report.Bundles = append(report.Bundles, done)
 		if !a.json {
-			fmt.Fprintf(a.out, "%s  withheld: %s\n", done.Copy, counted(done.Withheld, "file", "files"))
+			says := "withheld: " + counted(done.Withheld, "file", "files")
+			if done.Revealed > 0 {
+				says = "revealed: " + counted(done.Revealed, "file", "files")
+			}
+			fmt.Fprintf(a.out, "%s  %s\n", done.Copy, says)
 		}
 	}
 	if a.json {
