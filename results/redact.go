@@ -38,7 +38,7 @@ func copyBundle(bundle, out string, keeps func(*reader, *File) bool) (_ Redacted
 		return Redacted{}, fmt.Errorf("bundle %q: %w", bundle, err)
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	c := copying{manifest: r.manifest, signed: []string{bundle}, from: func(f *File) *reader {
+	c := copying{manifest: r.manifest, bundle: bundle, signed: []string{bundle}, from: func(f *File) *reader {
 		if f == nil || !f.Restricted || keeps(r, f) {
 			return r
 		}
@@ -58,12 +58,14 @@ func (r *reader) sameSeal(other *reader) (bool, error) {
 type copying struct {
 	manifest *Manifest
 	from     func(*File) *reader // of which bundle a file is taken, nil where it is withheld; nil asks for what the manifest does not list
+	bundle   string              // that is copied
 	signed   []string            // bundles whose signatures are as good for the copy, the best first
+	made     map[string][]byte   // files that are other ones in the copy, by path
 }
 
 // to writes <out>/<execution>/<case>.bundle.zip.
 func (c *copying) to(out string) (done Redacted, err error) {
-	done.Bundle = c.signed[0]
+	done.Bundle = c.bundle
 	dir := filepath.Join(out, string(c.manifest.ExecID))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return done, err
@@ -125,9 +127,11 @@ func (c *copying) is(path string, withheld int) error {
 // write writes the files of the bundle, each held to its sum.
 func (c *copying) write(z *archiveWriter, names []string) error {
 	for _, name := range names {
-		var data []byte
+		data, made := c.made[name]
 		var err error
-		if f := c.from(nil).listed(name); f == nil {
+		if made {
+			// nothing is read
+		} else if f := c.from(nil).listed(name); f == nil {
 			data, err = c.from(nil).files.read(name, maxManifest)
 		} else {
 			data, err = c.from(f).read(name)

@@ -168,7 +168,7 @@ func upTo(b *Bundle, f *verdict.Features, reps map[matrix.CellID]int) (*matrix.O
 }
 
 // derivePlan makes the plan again. Of the sealed one it takes only whether the generator was held to be deterministic, and whether it
-// was held to that.
+// was held to that; of a bundle that was migrated also the words that another version has carried it out with, as they stand.
 func derivePlan(b *Bundle) (*matrix.Plan, error) {
 	plan, err := matrix.Expand(&b.Experiment, &b.Case, b.Plan.Deterministic)
 	if err != nil {
@@ -176,6 +176,16 @@ func derivePlan(b *Bundle) (*matrix.Plan, error) {
 	}
 	if _, held := b.Plan.Cell(matrix.CellAgain); held {
 		plan.HoldToWord()
+	}
+	if b.Manifest.DerivedFrom != "" {
+		for i := range plan.Cells {
+			if was, planned := b.Plan.Cell(plan.Cells[i].Cell); planned {
+				plan.Cells[i].Change = was.Change
+			}
+		}
+		for i := range min(len(plan.Retrievals), len(b.Plan.Retrievals)) {
+			plan.Retrievals[i].Change = b.Plan.Retrievals[i].Change
+		}
 	}
 	return plan, nil
 }

@@ -30,7 +30,7 @@ func Reveal(bundle, full, out string) (_ Redacted, err error) {
 	case lacks > 0:
 		return Redacted{}, fmt.Errorf("bundle %q is not full: %d of its files are withheld: %w", full, lacks, ErrNotRevealed)
 	}
-	c := copying{manifest: r.manifest, signed: []string{bundle, full}, from: func(f *File) *reader {
+	c := copying{manifest: r.manifest, bundle: bundle, signed: []string{bundle, full}, from: func(f *File) *reader {
 		if f == nil || r.has(f.Path) {
 			return r
 		}

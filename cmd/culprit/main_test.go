@@ -58,11 +58,16 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	golden, err := filepath.Abs("../../results/testdata/golden")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("CULPRIT_CACHE", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv("GOLDEN", golden)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "exec-shell": shell, "unpack": unpack, "repack": repack},

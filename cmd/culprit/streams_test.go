@@ -111,6 +111,8 @@ func commandLines(t *testing.T, folder string) map[string][]string {
 		"reexec":          {"reexec", bundle, travelPolicy, "--results", t.TempDir()},
 		"redact":          {"redact", bundle, "--out", t.TempDir()},
 		"reveal":          {"reveal", redacted.Copy, "--from", restricted, "--out", t.TempDir()},
+		"migrate":         {"migrate", bundle, "--out", t.TempDir()},
+		"migrate --json":  {"migrate", bundle, "--out", t.TempDir(), "--json"},
 		"labels":          {"labels"},
 		"labels of one":   {"labels", "index/missing"},
 		"sweep":           {"sweep", travelPolicy, "--case", "gym-fee", "--k", "2", "--budget", "50"},

@@ -76,6 +76,9 @@ func (p *page) verified(v *results.Verification, widest int) {
 	if v.Withheld > 0 {
 		parts = append(parts, "withheld: "+counted(v.Withheld, "file", "files"))
 	}
+	if v.Migrated != "" {
+		parts = append(parts, migratedFrom(v.Migrated))
+	}
 	if v.Packed {
 		parts = append(parts, "packed again")
 	}
@@ -134,7 +137,7 @@ func (p *page) proves(proves, not []string) {
 
 // Proves says what follows from verifications, and what does not.
 func Proves(all []*results.Verification) (proves, not []string) {
-	intact, derived, sealedFeatures, trials, again, signed, packed := 0, 0, 0, 0, 0, 0, 0
+	intact, derived, sealedFeatures, trials, again, signed, packed, migrated := 0, 0, 0, 0, 0, 0, 0, 0
 	var signers []string
 	signedBy := map[string]int{}
 	for _, v := range all {
@@ -142,6 +145,9 @@ func Proves(all []*results.Verification) (proves, not []string) {
 			intact++
 			if v.Packed {
 				packed++
+			}
+			if v.Migrated != "" {
+				migrated++
 			}
 			switch {
 			case v.Derived && v.Withheld > 0:
@@ -176,6 +182,9 @@ func Proves(all []*results.Verification) (proves, not []string) {
 		if again < trials {
 			not = append(not, of(sealedFeatures)+": that the sealed features follow from the texts that are withheld")
 		}
+	}
+	if migrated > 0 {
+		not = append(not, of(migrated)+": that the verdict is the one that was sealed first: it was migrated from another bundle, and made anew")
 	}
 	if packed > 0 {
 		not = append(not, of(packed)+": that its file is the one that was sealed, or holds nothing between its members: it was packed again")
