@@ -50,7 +50,7 @@ func migrate(bundle, out string, now time.Time) (_ *Migrated, err error) {
 	if v.State == StateBroken || v.State == StateMalformed {
 		return nil, fmt.Errorf("%w: %s", ErrNotMigrated, v.Problems[0])
 	}
-	again, err := replay(bundle)
+	again, err := replay(bundle, nil)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotMigrated, err)
 	}

@@ -114,6 +114,7 @@ func commandLines(t *testing.T, folder string) map[string][]string {
 		"migrate":         {"migrate", bundle, "--out", t.TempDir()},
 		"migrate --json":  {"migrate", bundle, "--out", t.TempDir(), "--json"},
 		"labels":          {"labels"},
+		"labels as rules": {"labels", "--ruleset"},
 		"labels of one":   {"labels", "index/missing"},
 		"sweep":           {"sweep", travelPolicy, "--case", "gym-fee", "--k", "2", "--budget", "50"},
 		"calibrate":       {"calibrate"},
