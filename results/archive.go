@@ -32,9 +32,12 @@ const (
 const (
 	entryMethod = 10
 	entryCRC    = 16
+	entryPacked = 20 // its length where it is compressed
 	entryLength = 24
 	entryName   = 28 // its length
 	entryMore   = 30 // lengths of an extra field and of a comment
+	entryMode   = 38
+	entryAt     = 42
 )
 
 // entry is a member of an archive.
@@ -43,6 +46,8 @@ type entry struct {
 	crc  uint32
 	size int64
 	at   int64 // of its header
+
+	packed *packedAgain // nil: it is in the one form
 }
 
 // header appends what the two headers of a member have in common.
@@ -124,6 +129,7 @@ type archive struct {
 	at      io.ReaderAt // the file, or all that it holds
 	all     []byte      // that it holds; nil: it is read member by member
 	entries []entry     // in the order of their paths
+	packed  bool        // another program has packed it again
 }
 
 // archives keeps the memory that small archives are read into.
@@ -177,13 +183,17 @@ func newArchive(f io.ReaderAt, size int64) (*archive, error) {
 		return nil, err
 	}
 	entries, err := decodeEntries(tail[:length], n)
+	if err == nil && (len(entries) != n || n == 0 || entries[n-1].next() != from || !bytes.Equal(directory(make([]byte, 0, len(tail)), entries), tail)) {
+		err = errNotOurForm
+	}
+	packed := err != nil && compressed(tail[:length])
+	if packed {
+		entries, err = decodePackedAgain(tail, from)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(entries) != n || n == 0 || entries[n-1].next() != from || !bytes.Equal(directory(make([]byte, 0, len(tail)), entries), tail) {
-		return nil, errNotOurForm
-	}
-	return &archive{at: f, entries: entries}, nil
+	return &archive{at: f, entries: entries, packed: packed}, nil
 }
 
 var errNotOurForm = errors.New("it is a zip file in another form than that of a bundle: unpack it into a folder and open that")
@@ -204,7 +214,7 @@ func decodeEntries(b []byte, n int) ([]entry, error) {
 		case len(entries) > 0 && e.name <= entries[len(entries)-1].name:
 			return nil, fmt.Errorf("path %q is out of order or there twice", e.name)
 		case le.Uint16(b[entryMethod:]) != 0:
-			return nil, fmt.Errorf("%q is compressed: %w", e.name, errNotOurForm)
+			return nil, errNotOurForm
 		case e.size > maxFile:
 			return nil, fmt.Errorf("file %q is said to have %d bytes; the limit is %d", e.name, e.size, maxFile)
 		}
@@ -250,13 +260,16 @@ func (a *archive) stream(name string, limit int64, use func([]byte)) error {
 	if err != nil {
 		return err
 	}
+	if e.packed != nil {
+		return a.unpack(e, use)
+	}
 	want := e.local(nil)
 	header := make([]byte, len(want))
 	if _, err := a.at.ReadAt(header, e.at); err != nil {
 		return fmt.Errorf("%q: %w", name, err)
 	}
 	crc := uint32(0)
-	err = inChunks(io.NewSectionReader(a.at, e.at+int64(len(want)), e.size), func(chunk []byte) {
+	err = inChunks(io.NewSectionReader(a.at, e.at+int64(len(want)), e.size), e.size, func(chunk []byte) {
 		crc = crc32.Update(crc, crc32.IEEETable, chunk)
 		use(chunk)
 	})
@@ -280,6 +293,11 @@ func (a *archive) read(name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	var data []byte
+	if e.packed != nil {
+		data = make([]byte, 0, e.size)
+		err = a.unpack(e, func(chunk []byte) { data = append(data, chunk...) })
+		return data, err
+	}
 	if a.all != nil {
 		data = a.all[e.at:e.next():e.next()]
 	} else {

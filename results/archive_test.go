@@ -148,16 +148,21 @@ func TestOpenArchiveRefuses(t *testing.T) {
 		attack func(tb testing.TB, path string) []byte
 		want   string
 	}{
-		"a member above the bundle":           {add(stored("../evil", "x")), "leaves the bundle"},
-		"an absolute member":                  {add(stored("/etc/passwd", "x")), "leaves the bundle"},
-		"a member of Windows":                 {add(stored(`..\evil`, "x")), "leaves the bundle"},
-		"a drive of Windows":                  {add(stored(`C:evil`, "x")), "leaves the bundle"},
-		"a folder":                            {add(stored("case/", "")), "leaves the bundle"},
-		"a member twice":                      {add(stored(evaluationFile, "{}")), "out of order or there twice"},
-		"a member that differs by case":       {add(stored("Evaluation.json", "{}")), "1 files that manifest.json does not list"},
-		"a member that is not listed":         {add(stored("zz", "x")), "1 files that manifest.json does not list"},
-		"members out of order":                {reshape(func(m []member) []member { m[0], m[1] = m[1], m[0]; return m }), "out of order or there twice"},
-		"a compressed member":                 {each(func(m *member) { m.Method = zip.Deflate }), "compressed"},
+		"a member above the bundle":     {add(stored("../evil", "x")), "leaves the bundle"},
+		"an absolute member":            {add(stored("/etc/passwd", "x")), "leaves the bundle"},
+		"a member of Windows":           {add(stored(`..\evil`, "x")), "leaves the bundle"},
+		"a drive of Windows":            {add(stored(`C:evil`, "x")), "leaves the bundle"},
+		"a folder":                      {add(stored("case/", "")), "leaves the bundle"},
+		"a member twice":                {add(stored(evaluationFile, "{}")), "out of order or there twice"},
+		"a member that differs by case": {add(stored("Evaluation.json", "{}")), "1 files that manifest.json does not list"},
+		"a member that is not listed":   {add(stored("zz", "x")), "1 files that manifest.json does not list"},
+		"members out of order":          {reshape(func(m []member) []member { m[0], m[1] = m[1], m[0]; return m }), "out of order or there twice"},
+		"a member that is said to be compressed": {reshape(func(m []member) []member {
+			for i := range m {
+				m[i].Method = zip.Deflate
+			}
+			return m
+		}), "cannot be unpacked"},
 		"a bomb":                              {each(func(m *member) { m.UncompressedSize64 = 1 << 30 }), "the limit is"},
 		"two sizes":                           {each(func(m *member) { m.UncompressedSize64++ }), form},
 		"a link":                              {each(func(m *member) { m.SetMode(fs.ModeSymlink | 0o777) }), form},
@@ -226,9 +231,16 @@ func TestOpenRefusesWhatIsNoFile(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is refused or is the one form of its members.
+// Whatever a file holds, it is refused or is the one form of its members; or another program has packed that again.
 func FuzzArchive(f *testing.F) {
-	f.Add(readAll(f, sealed(f)))
+	path := sealed(f)
+	f.Add(readAll(f, path))
+	f.Add(readAll(f, packAgain(f, path)))
+	for _, attack := range packedAgainAttacks(f) {
+		if data := attack.file(f, path); len(data) < 1<<16 {
+			f.Add(data)
+		}
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "x.bundle.zip")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -243,25 +255,44 @@ func FuzzArchive(f *testing.F) {
 		if err != nil {
 			return
 		}
-		names, err := a.names()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		z := newArchiveWriter(&out)
-		for _, name := range names {
-			content, err := a.read(name, maxFile)
-			if err != nil {
-				return
+		form := oneForm(t, a)
+		switch {
+		case form == nil: // a member is not what is listed
+		case !a.packed:
+			if !bytes.Equal(form, data) {
+				t.Error("accepted and not in the one form")
 			}
-			if err := z.add(name, content); err != nil {
-				t.Fatal(err)
+		default:
+			again, err := newArchive(bytes.NewReader(form), int64(len(form)))
+			if err != nil || again.packed || !slices.EqualFunc(a.entries, again.entries, func(a, b entry) bool { return a.name == b.name && a.size == b.size && a.crc == b.crc }) {
+				t.Errorf("its one form holds something else, %v", err)
 			}
-		}
-		if err := z.finish(); err != nil || !bytes.Equal(out.Bytes(), data) {
-			t.Errorf("accepted and not in the one form, %v", err)
 		}
 	})
+}
+
+// oneForm returns the archive that holds the same members in the form of a bundle, nil where one cannot be read.
+func oneForm(tb testing.TB, a *archive) []byte {
+	tb.Helper()
+	names, err := a.names()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out bytes.Buffer
+	z := newArchiveWriter(&out)
+	for _, name := range names {
+		content, err := a.read(name, maxFile)
+		if err != nil {
+			return nil
+		}
+		if err := z.add(name, content); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := z.finish(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
 }
 
 // What a pack holds up to any cut is read, and any other damage is found.

@@ -46,7 +46,7 @@ func checkBundle(tb testing.TB, path string) *Bundle {
 	for _, f := range b.Manifest.Files {
 		listed = append(listed, f.Path)
 		data := read(tb, dir, f.Path)
-		if sum := fmt.Sprintf("%x", sha256.Sum256(data)); sum != f.SHA256 || int64(len(data)) != f.Size {
+		if sum := fmt.Sprintf("%x", sha256.Sum256(data)); sum != f.SHA256 || f.told(int64(len(data))) != f.Size {
 			tb.Errorf("%s: %s is not as listed", path, f.Path)
 		}
 	}

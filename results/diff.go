@@ -47,18 +47,20 @@ func (d *Diff) Result() string {
 
 // CaseDiff compares two bundles of one case: pins, observations, counts and labels. Of a layer that is the same nothing is listed.
 type CaseDiff struct {
-	Case    string      `json:"case"`
-	Result  string      `json:"result"`
-	Because []string    `json:"because,omitempty"` // why they are not comparable
-	Story   string      `json:"story"`             // what moved, and what became of the label
-	Left    Labelled    `json:"left"`
-	Right   Labelled    `json:"right"`
-	Pins    []Moved     `json:"pins,omitempty"`
-	Gold    []Moved     `json:"gold,omitempty"`   // the way of each required item: its rank, and where it was lost
-	Checks  []Moved     `json:"checks,omitempty"` // of the store
-	Ranking []Reranking `json:"rankings,omitempty"`
-	Cells   []CellDiff  `json:"cells,omitempty"`
-	Claims  []ClaimDiff `json:"claims,omitempty"`
+	Case    string   `json:"case"`
+	Result  string   `json:"result"`
+	Because []string `json:"because,omitempty"` // why they are not comparable
+	// Migrated is the side that was migrated from the other: "left" or "right"; "": neither. They are of the same observations.
+	Migrated string      `json:"migrated,omitempty"`
+	Story    string      `json:"story"` // what moved, and what became of the label
+	Left     Labelled    `json:"left"`
+	Right    Labelled    `json:"right"`
+	Pins     []Moved     `json:"pins,omitempty"`
+	Gold     []Moved     `json:"gold,omitempty"`   // the way of each required item: its rank, and where it was lost
+	Checks   []Moved     `json:"checks,omitempty"` // of the store
+	Ranking  []Reranking `json:"rankings,omitempty"`
+	Cells    []CellDiff  `json:"cells,omitempty"`
+	Claims   []ClaimDiff `json:"claims,omitempty"`
 }
 
 // Labelled is the verdict of one side.
@@ -141,7 +143,8 @@ func Compare(left, right *Bundle, how Comparing) (*CaseDiff, error) {
 			}
 		}
 	}
-	d := &CaseDiff{Case: left.Case.ID, Left: labelled(left), Right: labelled(right), Because: incomparable(left, right)}
+	d := &CaseDiff{Case: left.Case.ID, Left: labelled(left), Right: labelled(right), Migrated: migrated(left, right)}
+	d.Because = incomparable(left, right, d.Migrated != "")
 	var err error
 	if d.Pins, err = movedPins(left, right); err != nil {
 		return nil, err
@@ -175,12 +178,28 @@ func labelled(b *Bundle) Labelled {
 	return l
 }
 
-// incomparable says why the labels of two bundles cannot be held against each other.
-func incomparable(left, right *Bundle) (because []string) {
+// migrated returns which of two bundles was migrated from the other.
+func migrated(left, right *Bundle) string {
+	from := func(b, of *Bundle) bool {
+		digest, err := matrix.Digest(&of.Manifest)
+		return err == nil && b.Manifest.DerivedFrom == digest
+	}
+	switch {
+	case from(right, left):
+		return "right"
+	case from(left, right):
+		return "left"
+	}
+	return ""
+}
+
+// incomparable says why the labels of two bundles cannot be held against each other. Of one that was migrated from the other the rules are
+// what is compared.
+func incomparable(left, right *Bundle, migrated bool) (because []string) {
 	if left.Manifest.CaseDigest != right.Manifest.CaseDigest {
 		because = append(because, "the case was changed")
 	}
-	if left.Evaluation.Ruleset != right.Evaluation.Ruleset {
+	if left.Evaluation.Ruleset != right.Evaluation.Ruleset && !migrated {
 		because = append(because, "they were judged by other rules: --rejudge judges both by the rules of this program")
 	}
 	judge := func(b *Bundle) string {
@@ -207,7 +226,7 @@ func (d *CaseDiff) result(force bool) string {
 		return DiffNotComparable
 	case same:
 		return DiffSame
-	case len(d.Ranking)+len(d.Gold)+len(d.Checks) > 0 || differs:
+	case len(d.Ranking)+len(d.Gold)+len(d.Checks) > 0 || differs || d.Migrated != "":
 		return DiffChanged
 	}
 	return DiffWithinNoise
@@ -241,6 +260,8 @@ func (d *CaseDiff) story() string {
 	}
 	names := d.explains()
 	switch {
+	case d.Migrated != "":
+		add("They are of the same observations, judged by two versions: the one on the %s was migrated from the other.", d.Migrated)
 	case len(names) > 0:
 		const most = 3
 		more := ""

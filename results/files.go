@@ -58,7 +58,7 @@ func (d folder) stream(name string, limit int64, use func([]byte)) error {
 	if err != nil {
 		return err
 	}
-	err = inChunks(io.NewSectionReader(f, 0, size), use)
+	err = inChunks(f, size, use)
 	return errors.Join(err, f.Close())
 }
 
@@ -124,11 +124,11 @@ func openRegular(root *os.Root, name string, limit int64) (*os.File, int64, erro
 // chunks are kept, since a bundle has hundreds of files.
 var chunks = sync.Pool{New: func() any { return new([256 << 10]byte) }}
 
-// inChunks reads to the end.
-func inChunks(from *io.SectionReader, use func(chunk []byte)) error {
+// inChunks reads so many bytes.
+func inChunks(from io.Reader, size int64, use func(chunk []byte)) error {
 	chunk := chunks.Get().(*[256 << 10]byte)
 	defer chunks.Put(chunk)
-	for left := from.Size(); left > 0; {
+	for left := size; left > 0; {
 		n, err := io.ReadFull(from, chunk[:min(left, int64(len(chunk)))])
 		if err != nil {
 			return err

@@ -36,17 +36,20 @@ const (
 
 // Manifest is the seal of a bundle. It is written last, and lists every other file except SHA256SUMS.
 type Manifest struct {
-	Schema     string      `json:"schema"`
-	CaseID     string      `json:"case_id"`
-	CaseDigest string      `json:"case_digest"`
-	ExecID     ExecutionID `json:"exec_id"`
-	Created    string      `json:"created"`
-	Status     string      `json:"status"`
-	Digests    Digests     `json:"digests"`
-	Evaluator  Evaluator   `json:"evaluator"`
-	Files      []File      `json:"files"` // sorted by path
-	Journal    JournalHead `json:"journal"`
-	Tool       Tool        `json:"tool"`
+	Schema     string `json:"schema"`
+	CaseID     string `json:"case_id"`
+	CaseDigest string `json:"case_digest"`
+	// DerivedFrom is the digest of the manifest of the bundle that this one was migrated from: what was observed is the same, and what
+	// follows was made anew by Tool. "" in a bundle that was sealed by the execution that observed.
+	DerivedFrom string      `json:"derived_from,omitempty"`
+	ExecID      ExecutionID `json:"exec_id"`
+	Created     string      `json:"created"`
+	Status      string      `json:"status"`
+	Digests     Digests     `json:"digests"`
+	Evaluator   Evaluator   `json:"evaluator"`
+	Files       []File      `json:"files"` // sorted by path
+	Journal     JournalHead `json:"journal"`
+	Tool        Tool        `json:"tool"`
 }
 
 // Digests identify the parts of a bundle, each as "sha256:<hex>". Observation leaves out what is volatile: times,
@@ -58,6 +61,8 @@ type Digests struct {
 	Observation string `json:"observation"`
 	Evaluation  string `json:"evaluation"`
 }
+
+const evaluatorName = "culprit-eval"
 
 // Evaluator is what judged the case.
 type Evaluator struct {
@@ -185,7 +190,7 @@ func (m *Manifest) check() error {
 	if _, err := time.Parse(time.RFC3339, m.Created); err != nil {
 		return fmt.Errorf("created: %w", err)
 	}
-	for _, digest := range []string{m.CaseDigest, m.Digests.Case, m.Digests.Pins, m.Digests.Plan, m.Digests.Observation, m.Digests.Evaluation} {
+	for _, digest := range []string{cmp.Or(m.DerivedFrom, m.CaseDigest), m.CaseDigest, m.Digests.Case, m.Digests.Pins, m.Digests.Plan, m.Digests.Observation, m.Digests.Evaluation} {
 		if hexSum, ok := strings.CutPrefix(digest, "sha256:"); !ok || !isHexSum(hexSum) {
 			return fmt.Errorf("%q is not a digest", digest)
 		}

@@ -128,6 +128,28 @@ func TestPythonVerifiesTheSeal(t *testing.T) {
 			}
 		})
 	}
+	for name, path := range map[string]string{"unpacked": unpack(t, bundle), "packed again": packAgain(t, bundle)} {
+		code, said := verifyPython(t, path)
+		if code != 0 || strings.Contains(said, "packed again") != (name == "packed again") {
+			t.Errorf("%s: %d: %s", name, code, said)
+		}
+	}
+	for name, tc := range packedAgainAttacks(t) { // which Verify does not find intact either
+		path := filepath.Join(t.TempDir(), filepath.Base(bundle))
+		if err := os.WriteFile(path, tc.file(t, bundle), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if code, said := verifyPython(t, path); code != 1 && code != 2 && (code != 0 || !tc.whole) {
+			t.Errorf("packed again with %s: %d: %s", name, code, said)
+		}
+	}
+	dir := unpack(t, bundle)
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := verifyPython(t, dir); code != 1 || !strings.Contains(said, "what is no file") {
+		t.Errorf("a folder with a link: %d: %s", code, said)
+	}
 	for name, golden := range goldens(t) {
 		if code, said := verifyPython(t, golden); code != 0 {
 			t.Errorf("golden bundle %q: %d: %s", name, code, said)

@@ -34,7 +34,10 @@ func (d *derived) add(name string, v any) error {
 
 // derive makes features and evaluation again; digest is that of the observations. The plan is the one that was carried out, also where
 // this version would plan otherwise. Where texts are withheld, the features that need them are taken as they are sealed.
-func derive(b *Bundle, digest string) (d *derived, err error) {
+func derive(b *Bundle, digest string) (*derived, error) { return deriveBy(b, digest, nil) }
+
+// deriveBy is [derive] by the rules that were selected; nil: those of this program.
+func deriveBy(b *Bundle, digest string, by *verdict.Selection) (d *derived, err error) {
 	defer func() { // ranks and counts that nobody could have observed, in a bundle that was made up
 		if r := recover(); r != nil {
 			d, err = nil, fmt.Errorf("its observations cannot be: %v", r)
@@ -49,7 +52,11 @@ func derive(b *Bundle, digest string) (d *derived, err error) {
 			return nil, err
 		}
 	}
-	d.evaluation = verdict.EvaluateDigested(digest, &b.Experiment, &b.Case, &b.Plan, &b.Observations, &d.features)
+	evaluate := verdict.EvaluateDigested
+	if by != nil {
+		evaluate = by.Evaluate
+	}
+	d.evaluation = evaluate(digest, &b.Experiment, &b.Case, &b.Plan, &b.Observations, &d.features)
 	return d, errors.Join(d.add(featuresFile, &d.features), d.add(evaluationFile, &d.evaluation))
 }
 
@@ -168,7 +175,7 @@ func upTo(b *Bundle, f *verdict.Features, reps map[matrix.CellID]int) (*matrix.O
 }
 
 // derivePlan makes the plan again. Of the sealed one it takes only whether the generator was held to be deterministic, and whether it
-// was held to that.
+// was held to that; of a bundle that was migrated also the words that another version has carried it out with, as they stand.
 func derivePlan(b *Bundle) (*matrix.Plan, error) {
 	plan, err := matrix.Expand(&b.Experiment, &b.Case, b.Plan.Deterministic)
 	if err != nil {
@@ -176,6 +183,16 @@ func derivePlan(b *Bundle) (*matrix.Plan, error) {
 	}
 	if _, held := b.Plan.Cell(matrix.CellAgain); held {
 		plan.HoldToWord()
+	}
+	if b.Manifest.DerivedFrom != "" {
+		for i := range plan.Cells {
+			if was, planned := b.Plan.Cell(plan.Cells[i].Cell); planned {
+				plan.Cells[i].Change = was.Change
+			}
+		}
+		for i := range min(len(plan.Retrievals), len(b.Plan.Retrievals)) {
+			plan.Retrievals[i].Change = b.Plan.Retrievals[i].Change
+		}
 	}
 	return plan, nil
 }
@@ -261,15 +278,18 @@ var identified = func(t Tool) bool { return t.Commit != "" || t.Version != "deve
 // each file once and held to its sum in the manifest, and writes nothing. What was sealed is held against what follows byte by byte, and
 // decoded only where that differs: from the same bytes [Open] reads the same, and the same report is drawn. The digest of the observations is taken from the manifest: what
 // follows is what follows from the observations as they are read, and that the digest is theirs is for [Verify] to prove.
-func ReplayBundle(path string) (*Replay, error) {
-	out, err := replay(path)
+func ReplayBundle(path string) (*Replay, error) { return ReplayBy(path, nil) }
+
+// ReplayBy is [ReplayBundle] by the rules that were selected; nil: those of this program.
+func ReplayBy(path string, by *verdict.Selection) (*Replay, error) {
+	out, err := replay(path, by)
 	if err != nil {
 		return nil, fmt.Errorf("bundle %q: %w", path, err)
 	}
 	return out, nil
 }
 
-func replay(path string) (_ *Replay, err error) {
+func replay(path string, by *verdict.Selection) (_ *Replay, err error) {
 	r, err := openReader(path)
 	if err != nil {
 		return nil, err
@@ -284,11 +304,11 @@ func replay(path string) (_ *Replay, err error) {
 			return nil, err
 		}
 	}
-	again, err := derive(b, r.manifest.Digests.Observation)
+	again, err := deriveBy(b, r.manifest.Digests.Observation, by)
 	if err != nil {
 		return nil, err
 	}
-	out := &Replay{Path: path, Case: b.Case.ID, Execution: r.manifest.ExecID, Bundle: b, Same: true, own: sameEvaluator(r.manifest)}
+	out := &Replay{Path: path, Case: b.Case.ID, Execution: r.manifest.ExecID, Bundle: b, Same: true, own: sameEvaluator(r.manifest) && (by == nil || by.Digest() == verdict.Ruleset())}
 	out.Features, out.Evaluation = again.files[0].data, again.files[1].data
 	sealed := &again.evaluation
 	for _, f := range again.files {

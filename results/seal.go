@@ -303,7 +303,7 @@ func (s *sealing) seal(b *Bundle) error {
 	m := Manifest{
 		Schema: ManifestSchema, CaseID: b.Case.ID, CaseDigest: s.digests.Case, ExecID: w.exec.id, Created: w.stamp(),
 		Status: b.Status, Digests: s.digests, Files: files, Tool: tool,
-		Evaluator: Evaluator{Name: "culprit-eval", Version: tool.Version, Ruleset: b.Evaluation.Ruleset},
+		Evaluator: Evaluator{Name: evaluatorName, Version: tool.Version, Ruleset: b.Evaluation.Ruleset},
 		Journal:   JournalHead{Head: head, Records: w.journal.seq},
 	}
 	if err := m.check(); err != nil {

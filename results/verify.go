@@ -53,6 +53,8 @@ type Verification struct {
 	Files     int         `json:"files"`                  // that were read and hold what is listed
 	Bytes     int64       `json:"bytes"`                  // of them
 	Withheld  int         `json:"withheld"`               // restricted files that were taken out
+	Migrated  string      `json:"derived_from,omitempty"` // digest of the manifest of the bundle that it was migrated from
+	Packed    bool        `json:"packed_again,omitempty"` // another program has compressed it: its file is not the one that was sealed
 	Reenacted string      `json:"reenacted_of,omitempty"` // digest of the manifest of the bundle that answered every call
 	InDoubt   int         `json:"in_doubt"`               // calls that were announced and of which nothing tells what came back
 	Verdict   string      `json:"verdict,omitempty"`      // as it is sealed: the defects, or the outcome
@@ -197,6 +199,10 @@ func (v *verifier) open() {
 	if v.files, err = openFiles(v.Path, true); err != nil {
 		v.report("", 0, "%v", err)
 		v.ended = true
+		return
+	}
+	if a, is := v.files.(*archive); is {
+		v.Packed = a.packed
 	}
 }
 
@@ -218,7 +224,7 @@ func (v *verifier) readManifest() {
 		return
 	}
 	m := v.manifest
-	v.Case, v.Execution, v.Status = m.CaseID, m.ExecID, m.Status
+	v.Case, v.Execution, v.Status, v.Migrated = m.CaseID, m.ExecID, m.Status, m.DerivedFrom
 	sums := sums(m.Files, data)
 	switch listed, err := v.files.read(sumsFile, int64(len(sums))); {
 	case errors.Is(err, os.ErrNotExist):

@@ -23,18 +23,22 @@ restricted, and without what was made of them: prompts, answers and judgements. 
 sums stay the same bytes, so that seal and signatures hold for the copy, and the verdict can be
 made again from what is left. Nothing is changed in place. A case is copied as it was written.
 
+With --max-sensitivity restricted all that is there is copied: of a bundle that was unpacked, or
+that a mail gateway has packed again, the copy is the file that was sealed, byte for byte.
+
 A <bundle> is a file, a folder that it was unpacked into, a folder of bundles, or the id of an
 execution.`,
 		Example: `  culprit redact 20261129T200000Z-k3f9qa --out redacted
-  culprit explain long-haul-cabin --results redacted`,
+  culprit explain long-haul-cabin --results redacted
+  culprit redact from-the-mail.bundle.zip --max-sensitivity restricted --out as-sealed`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			level, err := matrix.ParseLevel(most)
 			switch {
 			case err != nil:
 				return usage("--max-sensitivity: %w", err)
-			case level != matrix.Internal:
-				return usage("--max-sensitivity %s: only restricted texts stand in files of their own, so that it can be internal", level)
+			case level == matrix.Public:
+				return usage("--max-sensitivity %s: only restricted texts stand in files of their own, so that it can be internal or restricted", level)
 			case out == "":
 				return usage("--out is missing: name the folder that the copies are written to")
 			case len(args) == 0:
@@ -44,7 +48,11 @@ execution.`,
 			if err != nil {
 				return err
 			}
-			return a.redact(bundles, out)
+			copies := results.Redact
+			if level == matrix.Restricted {
+				copies = results.Copy
+			}
+			return a.copyBundles("culprit.redacted/v1", bundles, func(bundle string) (results.Redacted, error) { return copies(bundle, out) })
 		},
 	}
 	c.Flags().StringVar(&folder, "results", defaultResults, "`folder` of the results, for ids of executions")
@@ -54,15 +62,19 @@ execution.`,
 	return c
 }
 
-func (a *app) redact(bundles []string, out string) error {
+// copyBundles copies bundles that are intact, and says what became of each in a report of that schema.
+func (a *app) copyBundles(schema string, bundles []string, copies func(bundle string) (results.Redacted, error)) error {
 	report := struct {
 		Schema  string             `json:"schema"`
 		Bundles []results.Redacted `json:"bundles"`
-	}{"culprit.redacted/v1", []results.Redacted{}}
+	}{schema, []results.Redacted{}}
 	var failed error
 	for _, bundle := range bundles {
-		done, err := redactIntact(bundle, out)
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) {
+		done, err := results.Redacted{}, intact(bundle)
+		if err == nil {
+			done, err = copies(bundle)
+		}
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) || errors.Is(err, results.ErrNotRevealed) {
 			err = &usageError{err}
 		}
 		if err != nil {
@@ -71,7 +83,11 @@ func (a *app) redact(bundles []string, out string) error {
 		}
 		report.Bundles = append(report.Bundles, done)
 		if !a.json {
-			fmt.Fprintf(a.out, "%s  withheld: %s\n", done.Copy, counted(done.Withheld, "file", "files"))
+			says := "withheld: " + counted(done.Withheld, "file", "files")
+			if done.Revealed > 0 {
+				says = "revealed: " + counted(done.Revealed, "file", "files")
+			}
+			fmt.Fprintf(a.out, "%s  %s\n", done.Copy, says)
 		}
 	}
 	if a.json {
@@ -80,10 +96,10 @@ func (a *app) redact(bundles []string, out string) error {
 	return failed
 }
 
-// redactIntact copies a bundle that is intact.
-func redactIntact(bundle, out string) (results.Redacted, error) {
+// intact refuses a bundle that is not: in a copy nobody could tell what was changed.
+func intact(bundle string) error {
 	if v := results.Verify(bundle, results.Policy{Partial: true}); v.State == results.StateBroken {
-		return results.Redacted{}, fmt.Errorf("bundle %s is not intact, so that nobody could tell what was changed in the copy: %s\nSee: culprit verify %s", quote(bundle), v.Problems[0], quote(bundle))
+		return fmt.Errorf("bundle %s is not intact, so that nobody could tell what was changed in the copy: %s\nSee: culprit verify %s", quote(bundle), v.Problems[0], quote(bundle))
 	}
-	return results.Redact(bundle, out)
+	return nil
 }

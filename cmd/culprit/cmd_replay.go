@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
@@ -24,7 +25,7 @@ const replaySchema = "culprit.replay/v1"
 type replayRecord struct {
 	Schema  string            `json:"schema"`
 	Exit    int               `json:"exit"`
-	Ruleset string            `json:"ruleset"` // of this program
+	Ruleset string            `json:"ruleset"` // of this program, or of --ruleset
 	Bundles []*results.Replay `json:"bundles"`
 }
 
@@ -37,6 +38,8 @@ type replayOptions struct {
 	write     bool
 	out       string
 	asBackend bool
+	ruleset   string             // file
+	by        *verdict.Selection // that it selects; nil: none was given
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -54,12 +57,18 @@ A <bundle> is a file, a folder that it was unpacked into, a folder of bundles, o
 execution. A bundle is never written; --write and --out put the evaluation that follows now into a
 file of its own.
 
+With --ruleset the verdicts are decided by the rules of this version that a file lists, in its
+order, and by its alpha where it has one: leave a rule out, and see which label follows without
+it. culprit labels --ruleset prints the file to begin with. What the rules read, the observations
+and what was read from the texts, stays as it is. The digest that is shown is that of these rules:
+no bundle is sealed by them.
+
 Exit codes, which are not those of culprit run:
 
   0  the same bytes
   1  other bytes, though the same program sealed them; or a bundle whose files are not as sealed
-  2  usage
-  4  other bytes, by another evaluator than the one that sealed them
+  2  usage, or a ruleset with mistakes: nothing was read
+  4  other bytes, by another evaluator than the one that sealed them, or by a --ruleset
 
 With --as-backend the whole case is run again: it is planned, searched, packed, asked, judged and
 sealed as culprit run does it, and the bundle stands for every backend. A call gets the answer that
@@ -71,12 +80,14 @@ were made of them bear random keys.`,
 		Example: `  culprit replay culprit-results/20261129T200000Z-k3f9qa/long-haul-cabin.bundle.zip
   culprit replay 20261129T200000Z-k3f9qa --out replayed/
   culprit replay old-release/ --json
+  culprit labels --ruleset > rules.yaml && culprit replay old-release/ --ruleset rules.yaml
   culprit replay long-haul-cabin.bundle.zip --as-backend --results reenacted/`,
 		Args: atLeastOne("bundle"),
 		RunE: func(c *cobra.Command, args []string) error { return a.replay(c.Context(), o, args) },
 	}
 	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` of the results, for ids of executions, and for what --as-backend makes")
 	c.Flags().StringVar(&o.evaluator, "evaluator", "current", "current: this program; bundled: refuse a bundle that was decided by other `rules`")
+	c.Flags().StringVar(&o.ruleset, "ruleset", "", "decide by the rules that a `file` lists, and its alpha")
 	c.Flags().BoolVar(&o.write, "write", false, "write the evaluation that follows beside each bundle, to <case>"+replayed)
 	c.Flags().StringVar(&o.out, "out", "", "write it into this `folder` instead")
 	c.Flags().BoolVar(&o.asBackend, "as-backend", false, "run each case again, with its bundle in place of every backend")
@@ -98,8 +109,15 @@ func (a *app) replay(ctx context.Context, o replayOptions, args []string) error 
 	if o.evaluator != "current" && o.evaluator != "bundled" {
 		return usage("--evaluator is %q, and takes current or bundled", o.evaluator)
 	}
-	if o.asBackend && (o.write || o.out != "" || o.evaluator != "current") {
-		return usage("--as-backend seals bundles of their own into --results, by this program: leave out --write, --out and --evaluator")
+	if o.asBackend && (o.write || o.out != "" || o.evaluator != "current" || o.ruleset != "") {
+		return usage("--as-backend seals bundles of their own into --results, by this program: leave out --write, --out, --evaluator and --ruleset")
+	}
+	if o.ruleset != "" && o.evaluator == "bundled" {
+		return usage("--evaluator bundled takes the rules that sealed a bundle alone: leave it or --ruleset out")
+	}
+	ruleset, err := o.selects()
+	if err != nil {
+		return err
 	}
 	paths, err := findBundles(o.results, args)
 	if err != nil {
@@ -137,7 +155,7 @@ func (a *app) replay(ctx context.Context, o replayOptions, args []string) error 
 		}
 	}
 	if a.json {
-		err = a.writeJSON(replayRecord{Schema: replaySchema, Exit: code, Ruleset: verdict.Ruleset(), Bundles: all})
+		err = a.writeJSON(replayRecord{Schema: replaySchema, Exit: code, Ruleset: ruleset, Bundles: all})
 	} else {
 		err = report.Replayed(a.out, all, a.drawing(o.results))
 	}
@@ -147,9 +165,28 @@ func (a *app) replay(ctx context.Context, o replayOptions, args []string) error 
 	return finished(code)
 }
 
+// selects reads the rules that --ruleset lists, and returns the digest of those that decide.
+func (o *replayOptions) selects() (digest string, err error) {
+	if o.ruleset == "" {
+		return verdict.Ruleset(), nil
+	}
+	read, err := experiments.ReadRuleset(o.ruleset, verdict.RuleIDs())
+	var problems experiments.Problems
+	if errors.As(err, &problems) {
+		return "", &brokenError{problems: problems, files: 1}
+	}
+	if err != nil {
+		return "", err
+	}
+	if o.by, err = verdict.Select(read.Rules, read.Alpha); err != nil {
+		return "", fmt.Errorf("ruleset %q: %w", o.ruleset, err)
+	}
+	return o.by.Digest(), nil
+}
+
 // replayOne replays a bundle, and keeps what is shown of it.
 func replayOne(path string, o replayOptions) (*results.Replay, error) {
-	r, err := results.ReplayBundle(path)
+	r, err := results.ReplayBy(path, o.by)
 	if err != nil {
 		return nil, err
 	}

@@ -58,14 +58,19 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	golden, err := filepath.Abs("../../results/testdata/golden")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script", UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("CULPRIT_CACHE", filepath.Join(e.WorkDir, ".cache"))
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv("GOLDEN", golden)
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "exec-shell": shell, "unpack": unpack},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "exec-shell": shell, "unpack": unpack, "repack": repack},
 	})
 }
 
@@ -111,6 +116,17 @@ func unpack(ts *testscript.TestScript, neg bool, args []string) {
 	z, err := zip.OpenReader(found[0])
 	ts.Check(err)
 	ts.Check(errors.Join(os.CopyFS(ts.MkAbs(args[1]), z), z.Close()))
+}
+
+// repack packs a folder into a zip file as a program does that knows nothing of bundles.
+func repack(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: repack folder file")
+	}
+	f, err := os.Create(ts.MkAbs(args[1]))
+	ts.Check(err)
+	z := zip.NewWriter(f)
+	ts.Check(errors.Join(z.AddFS(os.DirFS(ts.MkAbs(args[0]))), z.Close(), f.Close()))
 }
 
 // steadied runs the program on buffers and replaces what differs from run to run.

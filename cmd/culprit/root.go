@@ -44,7 +44,7 @@ that broke, with the evidence, and leaves one bundle per case.`,
 	)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.initCommand(), a.checkCommand(), a.loadCommand(), a.probeCommand(), a.planCommand(), a.runCommand(), a.resumeCommand(), a.journalCommand(), a.tapCommand(), a.explainCommand(),
-		a.reportCommand(), a.verifyCommand(), a.signCommand(), a.redactCommand(), a.replayCommand(), a.diffCommand(), a.reexecCommand(), a.historyCommand(), a.indexCommand(), a.labelsCommand(), a.sweepCommand(), a.calibrateCommand(), a.pluginCommand(), a.schemaCommand(), a.selftestCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
+		a.reportCommand(), a.verifyCommand(), a.signCommand(), a.redactCommand(), a.revealCommand(), a.replayCommand(), a.migrateCommand(), a.diffCommand(), a.reexecCommand(), a.historyCommand(), a.indexCommand(), a.labelsCommand(), a.sweepCommand(), a.calibrateCommand(), a.pluginCommand(), a.schemaCommand(), a.selftestCommand(), a.versionCommand(), a.completionCommand(), exitCodesTopic(), environmentTopic())
 	root.SetHelpCommand(helpCommand())
 	whole := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {

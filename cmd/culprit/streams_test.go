@@ -59,6 +59,11 @@ func commandLines(t *testing.T, folder string) map[string][]string {
 	if err := os.WriteFile(journal, members(t, bundle)["journal.jsonl"], 0o600); err != nil {
 		t.Fatal(err)
 	}
+	const restricted = "../../results/testdata/golden/restricted.bundle.zip"
+	redacted, err := results.Redact(restricted, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	return map[string][]string{
 		"help":            {"help"},
 		"help of one":     {"run", "--help"},
@@ -105,7 +110,11 @@ func commandLines(t *testing.T, folder string) map[string][]string {
 		"diff --json":     {"diff", bundle, bundle, "--json"},
 		"reexec":          {"reexec", bundle, travelPolicy, "--results", t.TempDir()},
 		"redact":          {"redact", bundle, "--out", t.TempDir()},
+		"reveal":          {"reveal", redacted.Copy, "--from", restricted, "--out", t.TempDir()},
+		"migrate":         {"migrate", bundle, "--out", t.TempDir()},
+		"migrate --json":  {"migrate", bundle, "--out", t.TempDir(), "--json"},
 		"labels":          {"labels"},
+		"labels as rules": {"labels", "--ruleset"},
 		"labels of one":   {"labels", "index/missing"},
 		"sweep":           {"sweep", travelPolicy, "--case", "gym-fee", "--k", "2", "--budget", "50"},
 		"calibrate":       {"calibrate"},

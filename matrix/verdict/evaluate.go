@@ -21,14 +21,18 @@ func Evaluate(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 
 // EvaluateDigested is [Evaluate] where the digest of the observations is known, which takes most of the time to make.
 func EvaluateDigested(digest string, e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features) Evaluation {
-	x := newFacts(e, c, p, o, f)
+	return evaluate(newFacts(e, c, p, o, f), digest, Ruleset())
+}
+
+func evaluate(x *facts, digest, ruleset string) Evaluation {
+	c, p := x.c, x.p
 	w := walk(x)
 	w.checkDefects()
 	w.countCells()
 	ev := Evaluation{
 		Schema: EvaluationSchema, Case: c.ID, Risk: c.Risk, Outcome: w.outcome, Qualifier: w.qualifier,
 		Defects: w.defects, Behind: w.behind, Suspects: w.suspects, Missing: w.missing, Stages: w.stages(), Checks: x.checks(), Retrieval: x.retrievalResult(),
-		Attribution: x.attribution, Answer: x.answerFacts(), Findings: w.findings(), NotProduction: x.notProduction(), ObservationDigest: digest, Ruleset: Ruleset(),
+		Attribution: x.attribution, Answer: x.answerFacts(), Findings: w.findings(), NotProduction: x.notProduction(), ObservationDigest: digest, Ruleset: ruleset,
 	}
 	if ev.Defects == nil {
 		ev.Defects = []Defect{}
@@ -51,17 +55,22 @@ func EvaluateDigested(digest string, e *matrix.Experiment, c *matrix.Case, p *ma
 func Ruleset() string { return ruleset() }
 
 var ruleset = sync.OnceValue(func() string {
-	type row struct{ ID, Needs, Says, Decides, TryFirst, Wasted string }
-	var rows []row
-	for _, r := range table() {
-		rows = append(rows, row{r.ID(), r.Needs, r.Says, r.Decides, r.TryFirst, r.Wasted})
-	}
-	digest, err := matrix.Digest(rows)
+	digest, err := matrix.Digest(rowsOf(table()))
 	if err != nil {
 		panic(err) // the table is constant text
 	}
 	return digest
 })
+
+// rowsOf is what identifies rules.
+func rowsOf(rules []Rule) any {
+	type row struct{ ID, Needs, Says, Decides, TryFirst, Wasted string }
+	var rows []row
+	for _, r := range rules {
+		rows = append(rows, row{r.ID(), r.Needs, r.Says, r.Decides, r.TryFirst, r.Wasted})
+	}
+	return rows
+}
 
 // walker goes through the rules once and keeps what they say.
 type walker struct {
@@ -78,12 +87,17 @@ type walker struct {
 	behindSays []string // of each of these
 	beside     string   // the repair that fails although the evidence is in its prompt
 	ended      bool
-	last       *Rule // is left when no other fires
+	last       *Rule // is left when no other fires; nil: it takes no part
 }
 
 func walk(x *facts) *walker {
-	rules := table()
-	w := &walker{facts: x, fired: map[*Rule]int{}, last: &rules[len(rules)-1]}
+	rules := x.rules
+	w := &walker{facts: x, fired: map[*Rule]int{}}
+	for i := len(rules) - 1; i >= 0 && w.last == nil; i-- {
+		if rules[i].ID() == causeNotShown {
+			w.last = &rules[i]
+		}
+	}
 	answered := false // a rule about the answer as a whole has fired
 	for i := range rules {
 		r := &rules[i]
@@ -168,6 +182,7 @@ func (w *walker) suspect() {
 
 const (
 	cachedAnswer      = "seam/cached-answer"
+	causeNotShown     = "seam/cause-not-shown"
 	dimensionMismatch = "embed/dimension-mismatch" // shows before anything is searched
 	indexMoved        = "index: it changed during the run; run again when it is at rest"
 )
@@ -366,6 +381,8 @@ func (w *walker) undecided() {
 		w.missing = append(w.missing, "retrieve: the production retrieval was not observed"+prefixed(": ", w.notSearched()))
 	case w.e.WithoutStore() && w.bareSpan() != "":
 		w.missing = append(w.missing, fmt.Sprintf("generate: of gold %s B had the span alone, which may be too little to answer from: add its text to the evidence, or let the service tell the text of its items; %s", w.bareSpan(), NoStore))
+	case w.last == nil: // by a selection of the rules
+		w.missing = append(w.missing, "seam: none of the rules that take part explains it")
 	default:
 		w.outcome = Fail
 		w.add(w.last, yes(passes(w.facts, matrix.CellA), "no rule explains it with what was observed"), "")

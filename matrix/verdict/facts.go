@@ -56,6 +56,7 @@ type facts struct {
 	o *matrix.Observations
 	f *Features
 
+	rules  []Rule // by which it is decided, in their order
 	cells  map[matrix.CellID]*cellFacts
 	search *matrix.Retrieval // C
 	found  *RetrievalFeatures
@@ -158,7 +159,7 @@ func newFacts(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Ob
 
 // factsWith takes calls to come for calls that were made well, where it looks ahead.
 func factsWith(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.Observations, f *Features, ahead bool) *facts {
-	x := &facts{e: e, c: c, p: p, o: o, f: f, cells: make(map[matrix.CellID]*cellFacts, len(p.Cells)), by: decidingBy(e, p), standIn: composed(e, o), ahead: ahead}
+	x := &facts{rules: table(), e: e, c: c, p: p, o: o, f: f, cells: make(map[matrix.CellID]*cellFacts, len(p.Cells)), by: decidingBy(e, p), standIn: composed(e, o), ahead: ahead}
 	cells := make([]cellFacts, len(p.Cells))
 	for i := range p.Cells {
 		planned := &p.Cells[i]

@@ -15,9 +15,8 @@ const NoStore = "no store is declared (backends.store)"
 // withoutStore says what may have kept the gold from what is passed on, where there is no store to look into.
 func (x *facts) withoutStore(g *goldState) finding {
 	var labels []string
-	rules := table()
-	for i := range rules {
-		r := &rules[i]
+	for i := range x.rules {
+		r := &x.rules[i]
 		if r.gold != nil && x.mayBe(r, g) && !slices.Contains(labels, r.ID()) {
 			labels = append(labels, r.ID())
 		}

@@ -14,7 +14,7 @@ func (x *facts) rivals(asked *Rule, g *goldState, f finding) finding {
 	if x.e.WithoutStore() {
 		return f // which lists them itself
 	}
-	rules := Rules()
+	rules := x.rules
 	at := slices.IndexFunc(rules, func(r Rule) bool { return r.ID() == asked.ID() && r.Says == asked.Says })
 	open, otherwise := []string{asked.ID()}, ""
 	for i := at + 1; i < len(rules) && otherwise == ""; i++ {

@@ -419,7 +419,7 @@ func (w *walker) lacking() {
 	if w.ended || w.judgeable() != "" || slices.ContainsFunc(w.defects, func(d Defect) bool { return d.Stage == StageIndex }) {
 		return
 	}
-	rules := table()
+	rules := w.rules
 	for _, g := range w.gold {
 		claim := w.lackedClaim(g)
 		if claim == "" {
@@ -428,6 +428,9 @@ func (w *walker) lacking() {
 		for _, body := range []struct{ is, label string }{{"part", "partial"}, {"other", "overwritten"}} {
 			if r := w.onlySpan(g, body.is); r != nil {
 				i := slices.IndexFunc(rules, func(r Rule) bool { return r.Stage == StageIndex && r.Label == body.label && r.once != nil })
+				if i < 0 {
+					continue
+				}
 				w.add(&rules[i], yes(w.onlySpanSays(g, r), fmt.Sprintf("no stored item of the gold states claim %q, which the gold text states", claim)), g.source)
 				last := len(w.defects) - 1
 				w.defects = slices.Insert(w.defects[:last], 0, w.defects[last])

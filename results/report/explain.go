@@ -67,6 +67,9 @@ func (x *explained) title() {
 	if x.Status != "" && x.Status != results.StatusComplete {
 		parts = append(parts, "bundle is "+fit(x.Status, 10))
 	}
+	if of := x.Manifest.DerivedFrom; of != "" {
+		parts = append(parts, migratedFrom(of))
+	}
 	if of := x.Environment.ReenactedOf; of != "" {
 		parts = append(parts, reenactedOf(of))
 	}

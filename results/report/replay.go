@@ -12,6 +12,11 @@ func reenactedOf(manifest string) string {
 	return "re-enacted of " + fit(manifest, len("sha256:")+12)
 }
 
+// migratedFrom says which bundle one was migrated from, by the digest of its manifest.
+func migratedFrom(manifest string) string {
+	return "migrated from " + fit(manifest, len("sha256:")+12)
+}
+
 const maxChange = 160 // columns of one side of a change
 
 // Replayed draws a line for each bundle, with what is said otherwise now below it.

@@ -76,6 +76,12 @@ func (p *page) verified(v *results.Verification, widest int) {
 	if v.Withheld > 0 {
 		parts = append(parts, "withheld: "+counted(v.Withheld, "file", "files"))
 	}
+	if v.Migrated != "" {
+		parts = append(parts, migratedFrom(v.Migrated))
+	}
+	if v.Packed {
+		parts = append(parts, "packed again")
+	}
 	if v.Reenacted != "" {
 		parts = append(parts, "re-enacted of "+fit(v.Reenacted, maxStage)+": nobody was asked")
 	}
@@ -88,6 +94,11 @@ func (p *page) verified(v *results.Verification, widest int) {
 	p.flow("", "   ", parts)
 	if len(v.Problems) > 0 {
 		p.unwrapped("in", Safe(v.Path))
+	}
+	if v.Packed {
+		p.labelled("form", "another program has compressed it: the file is not the one that was sealed; what it holds is held to its seal all the same")
+		p.unwrapped("", "→ culprit redact "+Safe(v.Path)+" --max-sensitivity restricted --out FOLDER")
+		p.labelled("", "writes the file that was sealed, byte for byte")
 	}
 	for i, problem := range v.Problems {
 		if i == maxProblems {
@@ -126,12 +137,18 @@ func (p *page) proves(proves, not []string) {
 
 // Proves says what follows from verifications, and what does not.
 func Proves(all []*results.Verification) (proves, not []string) {
-	intact, derived, sealedFeatures, trials, again, signed := 0, 0, 0, 0, 0, 0
+	intact, derived, sealedFeatures, trials, again, signed, packed, migrated := 0, 0, 0, 0, 0, 0, 0, 0
 	var signers []string
 	signedBy := map[string]int{}
 	for _, v := range all {
 		if v.State != results.StateBroken && v.State != results.StateMalformed {
 			intact++
+			if v.Packed {
+				packed++
+			}
+			if v.Migrated != "" {
+				migrated++
+			}
 			switch {
 			case v.Derived && v.Withheld > 0:
 				derived, sealedFeatures, trials, again = derived+1, sealedFeatures+1, trials+v.Trials, again+v.Again
@@ -165,6 +182,12 @@ func Proves(all []*results.Verification) (proves, not []string) {
 		if again < trials {
 			not = append(not, of(sealedFeatures)+": that the sealed features follow from the texts that are withheld")
 		}
+	}
+	if migrated > 0 {
+		not = append(not, of(migrated)+": that the verdict is the one that was sealed first: it was migrated from another bundle, and made anew")
+	}
+	if packed > 0 {
+		not = append(not, of(packed)+": that its file is the one that was sealed, or holds nothing between its members: it was packed again")
 	}
 	for _, by := range signers {
 		proves = append(proves, of(signedBy[by])+": signed with the key "+Safe(by))

@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
 """Verifies a sealed Culprit bundle with the standard library alone, as docs/bundle-format.md specifies it.
 
-usage: verify.py CASE.bundle.zip [TRUSTED_KEYS [THRESHOLD]]
+usage: verify.py CASE.bundle.zip|FOLDER [TRUSTED_KEYS [THRESHOLD]]
 exit:  0 intact (and signed as asked for) · 1 not intact · 2 no bundle, or usage · 3 intact, and not signed as asked for
 """
-import base64, hashlib, io, json, os, re, struct, sys, zipfile, zlib
+import base64, hashlib, io, json, os, pathlib, re, struct, sys, zipfile, zlib
 
-class Failed(Exception):
-    """A reason, and the exit code."""
-
+class Failed(Exception): pass  # a reason, and the exit code
 def need(holds, reason, code=1):
     if not holds:
         raise Failed(reason, code)
 
+def check_limits(sizes): need(len(sizes) <= 20_002 and max(sizes, default=0) <= 64 << 20 and sum(sizes) <= 2 << 30, "it holds more than a bundle may", 2)
 def sha256(data): return hashlib.sha256(data).hexdigest()
+def unbase64(text): return base64.b64decode(text.translate({45: 43, 95: 47}), validate=True)  # either alphabet
 
-def canonical_zip(members):
-    """The one zip file of these (name, bytes): stored, in order, of 1980-01-01, mode 0644, nothing else in it."""
+def canonical_zip(members):  # the one zip file of these (name, bytes): stored, in order, of 1980-01-01, mode 0644, nothing else in it
     body, directory = b"", b""
     for name, data in members:
         raw = name.encode()
@@ -27,29 +26,37 @@ def canonical_zip(members):
     return body + directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, len(members), len(members), len(directory), len(body), 0)
 
 def read_bundle(path):
+    if os.path.isdir(path):
+        there = [p for p in pathlib.Path(path).rglob("*") if p.is_symlink() or not p.is_dir()]
+        need(all(p.is_file() and not p.is_symlink() for p in there), "it holds what is no file")
+        check_limits([p.stat().st_size for p in there])
+        return {p.relative_to(path).as_posix(): p.read_bytes() for p in there}, False
     whole = open(path, "rb").read()
     with zipfile.ZipFile(io.BytesIO(whole)) as z:
-        members = [(i.filename, z.read(i)) for i in z.infolist()]
-    names = [name for name, _ in members]
-    need(names == sorted(set(names), key=str.encode) and canonical_zip(members) == whole, "it is not in the one form of a bundle", 2)
-    return dict(members)
+        check_limits([i.file_size for i in z.infolist()])
+        infos = [i for i in z.infolist() if i.file_size or not i.is_dir()]  # folders hold nothing
+        members = [(i.filename, z.read(i)) for i in infos]
+    packed, names, n = any(i.compress_type for i in infos), [i.filename for i in infos], len(z.infolist())  # packed by another program
+    end = b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, n, n, len(whole) - 22 - z.start_dir, z.start_dir, 0)
+    plain = all(i.external_attr >> 28 in (0, 8) and i.file_size <= 1032 * i.compress_size for i in infos) and len(set(names)) == len(names)
+    one_form = packed and min(i.header_offset for i in z.infolist()) == 0 or names == sorted(names, key=str.encode) and canonical_zip(members) == whole
+    need(whole[-22:] == end and plain and one_form, "it is not in the one form of a bundle", 2)
+    return dict(members), packed
 
 def check_seal(files):
     manifest = json.loads(files["manifest.json"])
     need(manifest["schema"] == "culprit.bundle/v1", "manifest.json is of schema %r" % manifest["schema"])
-    again = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    need(again == files["manifest.json"], "manifest.json is not canonical")
+    need(json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() == files["manifest.json"], "manifest.json is not canonical")
     withheld = {f["path"] for f in manifest["files"] if f.get("restricted")} - set(files)  # a redacted copy lacks them
-    sums, listed = "", {f["path"] for f in manifest["files"]} - withheld | {"manifest.json", "SHA256SUMS"}
-    need(set(files) == listed, "listed, or there, but not both: %s" % sorted(set(files) ^ listed))
+    sums, differ = "", ({f["path"] for f in manifest["files"]} - withheld | {"manifest.json", "SHA256SUMS"}) ^ set(files)
+    need(not differ, "listed, or there, but not both: %s" % sorted(differ))
     for f in manifest["files"]:
         sums += "%s  %s\n" % (f["sha256"], f["path"])
         unit, place = (256, "restricted/sha256/") if f.get("restricted") else (1, "blobs/sha256/%.2s/" % f["sha256"])
         data, named = files.get(f["path"], b""), f["path"].split("/")[0] in ("blobs", "restricted")
         need(not named or f["path"] == place + f["sha256"], "%s is not a name of its content" % f["path"])
         need(f["path"] in withheld or (-(-len(data) // unit) * unit, sha256(data)) == (f["size"], f["sha256"]), "%s is not the file that was sealed" % f["path"])
-    sums += "%s  manifest.json\n" % sha256(files["manifest.json"])
-    need(files["SHA256SUMS"] == sums.encode(), "SHA256SUMS lists other files or sums than manifest.json")
+    need(files["SHA256SUMS"] == (sums + "%s  manifest.json\n" % sha256(files["manifest.json"])).encode(), "SHA256SUMS lists other files or sums than manifest.json")
     for name, path in {"case": "case/resolved.json", "pins": "pins.json", "plan": "plan.json", "evaluation": "evaluation.json"}.items():
         need(manifest["digests"][name] == "sha256:" + sha256(files[path]), "digest of %s differs" % path)
     return manifest
@@ -98,18 +105,11 @@ def signed_by(key, message, signature):
     return s < L and encode(add(multiply(s, base), multiply(h, (P - x, y, z, P - t)))) == r
 
 def read_keys(path):
-    text, keys = open(path).read(), set()
-    for block in re.findall(r"-----BEGIN PUBLIC KEY-----(.*?)-----END PUBLIC KEY-----", text, re.S):
-        keys.add(base64.b64decode(block)[-44:])
-    for line in text.splitlines():
-        found = re.fullmatch(r'(?:(?!cert-authority\s)[^\s#="]+\s+)?ssh-ed25519\s+(\S+).*', line.strip())
-        if found:
-            keys.add(base64.b64decode(found.group(1)))
-    heads = bytes.fromhex("302a300506032b6570032100"), b"\0\0\0\x0bssh-ed25519\0\0\0\x20"
-    return {k[-32:] for k in keys if k[:-32] in heads}
-
-def unbase64(text):
-    return base64.b64decode(text.translate({45: 43, 95: 47}), validate=True)  # either alphabet
+    text = open(path).read()
+    found = re.findall(r"-----BEGIN PUBLIC KEY-----(.*?)-----END PUBLIC KEY-----", text, re.S)
+    lines = [re.fullmatch(r'(?:(?!cert-authority\s)[^\s#="]+\s+)?ssh-ed25519\s+(\S+).*', line.strip()) for line in text.splitlines()]
+    keys = {base64.b64decode(block)[-44:] for block in found} | {base64.b64decode(line.group(1)) for line in lines if line}
+    return {k[-32:] for k in keys if k[:-32] in (bytes.fromhex("302a300506032b6570032100"), b"\0\0\0\x0bssh-ed25519\0\0\0\x20")}
 
 def count_signers(envelope, files, manifest, keys):
     kind, payload = envelope["payloadType"], unbase64(envelope["payload"])
@@ -124,18 +124,18 @@ def count_signers(envelope, files, manifest, keys):
     need(statement["predicateType"] == "https://in-toto.io/attestation/test-result/v0.1", "something else was signed", 3)
     return signers
 
-def main(path, trusted=None, threshold="1"):
-    code = 2
+def main(path, trusted=None, threshold="1", code=2):
     try:
-        keys, threshold, files = read_keys(trusted) if trusted else None, int(threshold), read_bundle(path)
+        keys, threshold, (files, packed) = read_keys(trusted) if trusted else None, int(threshold), read_bundle(path)
         code = 1
         manifest = check_seal(files)
         check_journal(files["journal.jsonl"], manifest["journal"])
-        print("intact: case %s, %d files, %d records" % (manifest["case_id"], len(files), manifest["journal"]["records"]))
+        print("intact: case %s, %d files, %d records%s" % (manifest["case_id"], len(files), manifest["journal"]["records"], ", packed again" * packed))
         code = 3
         if trusted:
-            need(os.path.exists(path + ".dsse.json"), "it has no signature", 3)
-            signers = count_signers(json.load(open(path + ".dsse.json")), files, manifest, keys)
+            beside = re.sub(r"(\.zip)?/*$", ".zip.dsse.json", path, count=1)
+            need(os.path.exists(beside), "it has no signature", 3)
+            signers = count_signers(json.load(open(beside)), files, manifest, keys)
             print("signed by %d of %d trusted keys" % (signers, len(keys)))
             need(signers >= threshold, "%d are asked for" % threshold, 3)
     except Failed as e:
