@@ -1,0 +1,456 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
+)
+
+// What is put before a text, which is shown at the start of a line, and behind it: what acts on a terminal or a build log, and what
+// breaks out of Markdown.
+const (
+	order   = "::error::forged "
+	forgery = hostile + "\n``````\n![x](http://evil.example/x.png) @everyone <details>\n"
+)
+
+// readable reads the JSON of a file, a value a line.
+func readable(t *testing.T, data []byte) (docs []any) {
+	t.Helper()
+	for d := json.NewDecoder(bytes.NewReader(data)); d.More(); {
+		d.UseNumber()
+		var doc any
+		if err := d.Decode(&doc); err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, doc)
+	}
+	return docs
+}
+
+// written is the opposite of readable. The lines of a journal or a ledger are chained again.
+func written(t *testing.T, name string, docs []any) (data []byte) {
+	t.Helper()
+	head := strings.Repeat("0", 2*sha256.Size)
+	for i, doc := range docs {
+		line, err := matrix.Canonical(doc)
+		if err != nil { // a summary has fractions, and no digest
+			line, err = json.Marshal(doc)
+		}
+		if link, _ := doc.(map[string]any); err == nil && link["rec"] != nil {
+			var rec []byte
+			rec, err = json.Marshal(link["rec"])
+			sum := sha256.Sum256(fmt.Appendf(nil, "%d|%s|%s", i+1, head, rec))
+			line = fmt.Appendf(nil, `{"seq":%d,"prev":%q,"rec":%s,"sum":"%x"}`, i+1, head, rec, sum)
+			head = hex.EncodeToString(sum[:])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data = append(data, line...); strings.HasSuffix(name, "l") {
+			data = append(data, '\n')
+		}
+	}
+	return data
+}
+
+// places calls visit for the first text of each path of fields in a value, and for the first name of each object; what it
+// returns takes the text's place.
+func places(v any, path string, seen map[string]bool, visit func(path, text string) string) any {
+	at := func(path, text string) string {
+		if seen[path] {
+			return text
+		}
+		seen[path] = true
+		return visit(path, text)
+	}
+	switch v := v.(type) {
+	case string:
+		return at(path, v)
+	case []any:
+		for i := range v {
+			v[i] = places(v[i], path+"[]", seen, visit)
+		}
+	case map[string]any:
+		for i, name := range slices.Sorted(maps.Keys(v)) {
+			field := places(v[name], path+"."+name, seen, visit)
+			delete(v, name)
+			if i == 0 {
+				name = at(path+".{}", name)
+			}
+			v[name] = field
+		}
+	}
+	return v
+}
+
+// forgeries returns, for each place of a text in the files, what the files are when it is forged.
+func forgeries(t *testing.T, files map[string][]byte, seen map[string]bool) map[string]map[string][]byte {
+	t.Helper()
+	out := map[string]map[string][]byte{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, ".jsonl") {
+			continue
+		}
+		var all []string
+		places(readable(t, files[name]), name, seen, func(path, text string) string {
+			all = append(all, path)
+			return text
+		})
+		for _, path := range all {
+			changed := maps.Clone(files)
+			docs := places(readable(t, files[name]), name, map[string]bool{}, func(at, text string) string {
+				if at == path {
+					text = order + text + forgery
+				}
+				return text
+			})
+			changed[name] = written(t, name, docs.([]any))
+			out[path] = changed
+		}
+	}
+	return out
+}
+
+// forgedBlobs returns, for each text that stands in a file of its own, what the files are when it is forged, with all that names it.
+func forgedBlobs(t *testing.T, files map[string][]byte) map[string]map[string][]byte {
+	t.Helper()
+	out := map[string]map[string][]byte{}
+	for name, data := range files {
+		if !isBlob(name) {
+			continue
+		}
+		changed := maps.Clone(files)
+		delete(changed, name)
+		text := append(bytes.Clone(data), order+forgery+"\xff\xc2\xed\xa0\x80"...)
+		old, sum := filepath.Base(name), fmt.Sprintf("%x", sha256.Sum256(text))
+		folder := filepath.Dir(name)
+		if prefix := filepath.Base(folder); strings.HasPrefix(old, prefix) {
+			folder = filepath.Join(filepath.Dir(folder), sum[:len(prefix)])
+		}
+		changed[filepath.Join(folder, sum)] = text
+		for other, data := range changed {
+			if !isBlob(other) {
+				changed[other] = bytes.ReplaceAll(data, []byte(old), []byte(sum))
+			}
+		}
+		out[name] = changed
+	}
+	return out
+}
+
+// sealing makes forged bundles of one, one after the other, in the results folder out.
+type sealing struct {
+	own   map[string][]byte
+	there map[string][]byte // as it stands in the folder now
+	out   string
+	id    string // of the execution of the one
+	name  string // of the folder of the bundle
+	test  string // of the case
+}
+
+func newSealing(t *testing.T, bundle string) *sealing {
+	t.Helper()
+	s := &sealing{own: members(t, bundle), out: filepath.Join(t.TempDir(), "results"), there: map[string][]byte{}}
+	m := openBundle(t, bundle).Manifest
+	s.id, s.test, s.name = m.ExecID.String(), m.CaseID, m.CaseID+".bundle"
+	s.seal(t, s.own)
+	return s
+}
+
+func (s *sealing) path() string { return filepath.Join(s.out, s.id, s.name) }
+
+// seal puts a forged bundle in the place of the one before, with a journal, digests, a manifest and sums that fit it.
+func (s *sealing) seal(t *testing.T, forged map[string][]byte) {
+	t.Helper()
+	files := maps.Clone(forged)
+	replace := func(was, is string) {
+		for name, data := range files {
+			if !isBlob(name) {
+				files[name] = bytes.ReplaceAll(data, []byte(was), []byte(is))
+			}
+		}
+	}
+	for _, name := range []string{"case/resolved.json", "pins.json", "plan.json"} {
+		if !bytes.Equal(files[name], s.own[name]) {
+			replace(matrix.DigestBytes(s.own[name]), matrix.DigestBytes(files[name]))
+		}
+	}
+	s.write(t, files)
+	if b, err := results.Open(s.path()); err == nil {
+		if digest, err := b.Observations.Digest(); err == nil && digest != b.Manifest.Digests.Observation {
+			replace(b.Manifest.Digests.Observation, digest)
+		}
+	}
+	if was, is := matrix.DigestBytes(s.own["evaluation.json"]), matrix.DigestBytes(files["evaluation.json"]); was != is {
+		replace(was, is)
+		s.write(t, files)
+	}
+}
+
+func (s *sealing) write(t *testing.T, files map[string][]byte) {
+	t.Helper()
+	files["journal.jsonl"] = written(t, "journal.jsonl", readable(t, files["journal.jsonl"]))
+	m, _ := readable(t, files["manifest.json"])[0].(map[string]any)
+	listed, _ := m["files"].([]any)
+	sums := map[string]string{}
+	for _, entry := range listed {
+		f, _ := entry.(map[string]any)
+		path, _ := f["path"].(string)
+		data, there := files[path]
+		if sum, _ := f["sha256"].(string); there && len(sum) == 2*sha256.Size {
+			f["sha256"], f["size"] = fmt.Sprintf("%x", sha256.Sum256(data)), len(data)
+			if f["restricted"] == true {
+				f["size"] = (len(data) + 255) / 256 * 256
+			}
+		}
+		sums[path], _ = f["sha256"].(string)
+	}
+	name := func(entry any) string {
+		f, _ := entry.(map[string]any)
+		path, _ := f["path"].(string)
+		return path
+	}
+	slices.SortStableFunc(listed, func(a, b any) int { return strings.Compare(name(a), name(b)) })
+	if head := readable(t, files["journal.jsonl"]); m["journal"] != nil {
+		last, _ := head[len(head)-1].(map[string]any)
+		if own, ok := m["journal"].(map[string]any); ok && own["head"] != nil && len(fmt.Sprint(own["head"])) == 2*sha256.Size {
+			own["head"] = last["sum"]
+		}
+	}
+	files["manifest.json"] = written(t, "manifest.json", []any{m})
+	var lines strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(sums)) {
+		fmt.Fprintf(&lines, "%s  %s\n", sums[path], path)
+	}
+	fmt.Fprintf(&lines, "%x  manifest.json\n", sha256.Sum256(files["manifest.json"]))
+	files["SHA256SUMS"] = []byte(lines.String())
+	for name, data := range files {
+		if is, ok := s.there[name]; ok && bytes.Equal(is, data) {
+			continue
+		}
+		to := filepath.Join(s.path(), name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o700), os.WriteFile(to, data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name := range s.there {
+		if _, ok := files[name]; !ok {
+			if err := os.Remove(filepath.Join(s.path(), name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.there = files
+}
+
+func isBlob(name string) bool { return strings.Contains(name, "/sha256/") }
+
+// shows runs a command and holds what it shows to what may be shown.
+func shows(t *testing.T, what string, args ...string) (text string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	stdout, stderr, code := invoke(ctx, func(string) string { return "" }, args...)
+	name := fmt.Sprintf("%s with %s forged (%.300q)", args[0], what, args)
+	if ctx.Err() != nil {
+		t.Errorf("%s hangs", name)
+	}
+	if strings.Contains(stderr, "(a panic)") {
+		t.Errorf("%s: %.600s", name, stderr)
+	}
+	checkShown(t, name, stderr)
+	switch {
+	case slices.Contains(args, "--markdown") && stdout != "":
+		lines := strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+		fence := strings.TrimRight(lines[0], "abcdefghijklmnopqrstuvwxyz")
+		if strings.Trim(fence, "`") != "" || len(fence) < 3 || lines[len(lines)-1] != fence || slices.ContainsFunc(lines[1:len(lines)-1], func(line string) bool {
+			return strings.HasPrefix(strings.TrimSpace(line), fence)
+		}) {
+			t.Errorf("%s breaks out of its fence: %.300q … %q", name, lines[0], lines[len(lines)-1])
+		}
+	case slices.Contains(args, "--json"):
+		for line := range strings.Lines(stderr) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%s: standard error is no JSON: %.200q", name, line)
+			}
+		}
+		if stdout != "" && !json.Valid([]byte(stdout)) {
+			t.Errorf("%s is no JSON: %.200q", name, stdout)
+		}
+	}
+	checkShown(t, name, stdout)
+	return stdout + stderr, code
+}
+
+// Whoever makes a bundle decides what stands in it: nothing of it acts on the place where it is shown, in whichever of its texts it
+// stands, also where sums and digests are made to fit.
+func TestAttackForgedBundles(t *testing.T) {
+	t.Parallel()
+	bundle := runPrivate(t, `{field: level, access: restricted}`)
+	key := privateKey(t)
+	const rewritten = "../../results/testdata/golden/rewrite.bundle.zip"
+	every, seen := forgeries(t, members(t, bundle), map[string]bool{}), map[string]bool{}
+	maps.Copy(every, forgedBlobs(t, members(t, bundle)))
+	for what := range every {
+		seen[what] = true
+	}
+	others := forgeries(t, members(t, rewritten), seen)
+	var intact, told atomic.Int64
+	tried := func(t *testing.T, name, bundle string, every map[string]map[string][]byte, first, step int) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSealing(t, bundle)
+			if v := results.Verify(s.path(), results.Policy{}); v.State != results.StateIntact && v.State != results.StateEvaluator {
+				t.Fatalf("sealed again as it was it is %s: %v", v.State, v.Problems)
+			}
+			all := slices.Sorted(maps.Keys(every))
+			for i := first; i < len(all); i += step {
+				s.seal(t, every[all[i]])
+				verifies, shown := s.show(t, i, all[i], bundle, key)
+				if verifies {
+					intact.Add(1)
+				}
+				if shown {
+					told.Add(1)
+				}
+			}
+		})
+	}
+	t.Run("in", func(t *testing.T) {
+		tried(t, "one half", bundle, every, 0, 2)
+		tried(t, "the other half", bundle, every, 1, 2)
+		tried(t, "a rewriting", rewritten, others, 0, 1)
+	})
+	// What verify refuses is shown all the same; what it takes is what everybody relies on.
+	if n, shown := intact.Load(), told.Load(); len(every) < 250 || len(others) < 10 || n < 20 || shown < 40 {
+		t.Errorf("only %d and %d places were forged, %d of them so that verify takes it, and %d were shown", len(every), len(others), n, shown)
+	}
+}
+
+// escaped is how a character of forgery is shown.
+const escaped = "‹U+001B›"
+
+// show lets every command look at the forged bundle, and reports whether it verifies, and whether what was forged was shown.
+func (s *sealing) show(t *testing.T, i int, what, own, key string) (intact, told bool) {
+	t.Helper()
+	path := s.path()
+	look := func(args ...string) int {
+		text, code := shows(t, what, append(args, "--results", s.out)...)
+		told = told || strings.Contains(text, escaped)
+		return code
+	}
+	intact = look("verify", path) == exitOK
+	look("explain", s.test, "--full")
+	look("report", "--all")
+	look("diff", own, path, "--force", "--all", "--markdown")
+	look("replay", path)
+	if intact {
+		look("sign", path, "--key", key)
+		look("reexec", path)
+	}
+	if strings.HasPrefix(what, "manifest.json") || strings.HasPrefix(what, "evaluation.json") {
+		look("history")
+		look("history", s.test)
+		look("index", "rebuild")
+		look("diff", s.id, s.id, "--force", "--all")
+		shows(t, what, "__complete", "explain", "--results", s.out, "")
+	}
+	if strings.HasPrefix(what, "experiment.json") {
+		shows(t, what, "replay", path, "--as-backend", "--results", filepath.Join(t.TempDir(), "again"))
+	}
+	if i%5 == 0 || strings.HasPrefix(what, "plan.json") {
+		look("explain", s.test, "--why-not", "generate/ignored-evidence")
+		look("redact", path, "--out", filepath.Join(t.TempDir(), "redacted"))
+		look("verify", path, "--json")
+		look("explain", s.test, "--json")
+		look("report", "--json")
+		look("history", s.test, "--json")
+		look("diff", path, own, "--rejudge", "--json")
+		look("replay", path, "--json")
+	}
+	return intact, told
+}
+
+// What else stands in a results folder is not sealed at all: the summary of an execution, the ledger, and what a killed run has left.
+func TestAttackForgedFolder(t *testing.T) {
+	t.Parallel()
+	bundle := runPrivate(t, `{field: level, access: restricted}`)
+	b := openBundle(t, bundle)
+	id, own, name := b.Manifest.ExecID.String(), filepath.Dir(filepath.Dir(bundle)), filepath.Join(t.TempDir(), "results")
+	experiment := filepath.Dir(own)
+	work := filepath.Join(".work", id)
+	files := map[string][]byte{}
+	for _, file := range []string{"ledger.jsonl", filepath.Join(id, "execution.json")} {
+		data, err := os.ReadFile(filepath.Join(own, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[file] = data
+	}
+	journal := readable(t, members(t, bundle)["journal.jsonl"])
+	doubt := map[string]any{"t": "intent", "at": "2026-01-01T00:00:00Z", "call_key": "sha256:" + strings.Repeat("0", 64), "role": "generator", "attempt": 1, "durable": true,
+		"call": map[string]any{"case": "fee", "cell": "A", "step": "generate", "rep": 1, "provider": "p", "model": "m", "params": "{}", "input_sha256": ""}}
+	journal = slices.Insert(journal[:len(journal)-1], 1, any(map[string]any{"rec": doubt})) // is the first that has such fields
+	files[filepath.Join(work, "fee", "journal.jsonl")] = written(t, "journal.jsonl", journal)
+	files[filepath.Join(work, "fee", "LOCK")] = []byte("pid 1" + forgery)
+	invocation := results.Invocation{Schema: results.InvocationSchema, Path: experiment, Profile: "nightly", Set: []string{"limits.concurrency=1"}, Cases: []results.InvokedCase{{ID: "fee", Digest: b.Manifest.CaseDigest}}}
+	for file, v := range map[string]any{"invocation.json": invocation, "shared.json": results.Shared{Far: []matrix.Asked{{Role: "generator", Calls: 1}}, Open: 1, Doubt: 1}} {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[filepath.Join(work, file)] = data
+	}
+	every, told := forgeries(t, files, map[string]bool{}), 0
+	for _, what := range slices.Sorted(maps.Keys(every)) {
+		if err := os.RemoveAll(name); err != nil {
+			t.Fatal(err)
+		}
+		for file, data := range every[what] {
+			to := filepath.Join(name, file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o700), os.WriteFile(to, data, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		look := func(args ...string) {
+			if text, _ := shows(t, what, args...); strings.Contains(text, escaped) {
+				told++
+			}
+		}
+		switch folder := "--results=" + name; {
+		case strings.HasPrefix(what, "ledger"):
+			look("history", folder)
+			look("verify", id, folder, "--json")
+		case strings.HasPrefix(what, id):
+			look("report", "--all", folder)
+			look("report", "--json", folder)
+			look("explain", "no-such", folder)
+			look("__complete", "explain", folder, "")
+		case strings.Contains(what, "journal"):
+			look("journal", "repair", filepath.Join(name, work, "fee", "journal.jsonl"))
+			look("resume", "--list", folder)
+			look("run", experiment, folder)
+		default:
+			look("resume", "--list", folder)
+			look("resume", folder)
+		}
+	}
+	if len(every) < 80 || told < 15 {
+		t.Errorf("only %d places were forged, and %d times it was shown", len(every), told)
+	}
+}
