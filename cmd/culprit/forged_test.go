@@ -17,8 +17,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/culprit-rag/culprit/adapters"
+	"github.com/culprit-rag/culprit/adapters/conformance"
+	"github.com/culprit-rag/culprit/adapters/plugin"
+	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/results"
+	"github.com/culprit-rag/culprit/runner"
 )
 
 // What is put before a text, which is shown at the start of a line, and behind it: what acts on a terminal or a build log, and what
@@ -452,5 +457,86 @@ func TestAttackForgedFolder(t *testing.T) {
 	}
 	if len(every) < 80 || told < 15 {
 		t.Errorf("only %d places were forged, and %d times it was shown", len(every), told)
+	}
+}
+
+// An experiment that no file may hold, run by a program that does not look: all of it is intact, and every name in it is hostile.
+func TestAttackHostileNames(t *testing.T) {
+	t.Parallel()
+	registry, err := builtIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := experiments.Load("../../experiments/examples/travel-policy", experiments.Options{Schemas: registry.Schemas()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	out := filepath.Join(dir, "results")
+	hostileName := func(s *string) { *s = order + *s + forgery }
+	hostileName(&loaded.Experiment.Name)
+	for i := range loaded.Cases {
+		c := &loaded.Cases[i].Case
+		hostileName(&c.ID)
+		for j := range c.Claims {
+			hostileName(&c.Claims[j].ID)
+		}
+	}
+	var ids []string
+	for range 2 {
+		s, err := runner.Run(t.Context(), loaded, runner.Options{Registry: registry, Out: out, CacheDir: filepath.Join(dir, "cache")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, s.Execution.String())
+	}
+	key, told := privateKey(t), 0
+	look := func(want int, args ...string) {
+		t.Helper()
+		text, code := shows(t, "every name", append(args, "--results", out)...)
+		if code != want {
+			t.Errorf("%q: exit code %d, want %d: %s", args, code, want, text)
+		}
+		if strings.Contains(text, escaped) || strings.Contains(text, `\u001b`) {
+			told++
+		}
+	}
+	one, redacted := loaded.Cases[0].Case.ID, filepath.Join(dir, "redacted"+strings.ReplaceAll(hostile, "\x00", ""))
+	for _, flag := range [][]string{nil, {"--json"}} {
+		with := func(args ...string) []string { return append(args, flag...) }
+		look(exitOK, with("verify", ids[0])...)
+		look(exitOK, with("replay", ids[0])...)
+		look(exitOK, with("report", "--all")...)
+		look(exitOK, with("explain", one)...)
+		look(exitUsage, with("explain", one[1:])...)
+		look(exitOK, with("history")...)
+		look(exitOK, with("history", one)...)
+		look(exitUsage, with("history", one[1:])...)
+		look(exitOK, with("diff", "--all")...)
+		look(exitUsage, with("diff", "--case", one[1:])...)
+		look(exitOK, with("redact", ids[0], "--out", redacted)...)
+		look(exitOK, with("sign", ids[0], "--key", key)...)
+		look(exitUsage, with("reexec", filepath.Join(out, ids[0]), "../../experiments/examples/travel-policy")...)
+	}
+	look(exitOK, "diff", "--all", "--markdown")
+	look(exitOK, "index", "rebuild")
+	look(exitOK, "__complete", "explain", "")
+	if told < 12 {
+		t.Errorf("what is hostile was shown by %d commands", told)
+	}
+}
+
+// What a plugin calls itself, and what it says where it fails, is of somebody else, too.
+func TestAttackPluginTexts(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	a := &app{out: stream{Writer: &out}}
+	a.introduce(plugin.Program{Name: order + forgery, Version: forgery}, []string{"plugin"})
+	for _, state := range []conformance.State{conformance.Failed, conformance.Skipped} {
+		a.showOutcomes(adapters.RoleStore, []conformance.Outcome{{Name: "search", State: state, Said: []string{order + forgery, forgery + order}}}, map[conformance.State]int{}, true)
+	}
+	checkShown(t, "plugin", out.String())
+	if n := strings.Count(out.String(), escaped); n < 5 {
+		t.Errorf("what is hostile was shown %d times: %q", n, out.String())
 	}
 }
