@@ -408,8 +408,10 @@ func TestAttackForgedFolder(t *testing.T) {
 		files[file] = data
 	}
 	journal := readable(t, members(t, bundle)["journal.jsonl"])
-	doubt := map[string]any{"t": "intent", "at": "2026-01-01T00:00:00Z", "call_key": "sha256:" + strings.Repeat("0", 64), "role": "generator", "attempt": 1, "durable": true,
-		"call": map[string]any{"case": "fee", "cell": "A", "step": "generate", "rep": 1, "provider": "p", "model": "m", "params": "{}", "input_sha256": ""}}
+	doubt := map[string]any{
+		"t": "intent", "at": "2026-01-01T00:00:00Z", "call_key": "sha256:" + strings.Repeat("0", 64), "role": "generator", "attempt": 1, "durable": true,
+		"call": map[string]any{"case": "fee", "cell": "A", "step": "generate", "rep": 1, "provider": "p", "model": "m", "params": "{}", "input_sha256": ""},
+	}
 	journal = slices.Insert(journal[:len(journal)-1], 1, any(map[string]any{"rec": doubt})) // is the first that has such fields
 	files[filepath.Join(work, "fee", "journal.jsonl")] = written(t, "journal.jsonl", journal)
 	files[filepath.Join(work, "fee", "LOCK")] = []byte("pid 1" + forgery)
@@ -538,5 +540,32 @@ func TestAttackPluginTexts(t *testing.T) {
 	checkShown(t, "plugin", out.String())
 	if n := strings.Count(out.String(), escaped); n < 5 {
 		t.Errorf("what is hostile was shown %d times: %q", n, out.String())
+	}
+}
+
+// Beside a bundle of somebody else a link may stand where a file is to be written: what it leads to stays as it is.
+func TestAttackLinkBesideBundle(t *testing.T) {
+	t.Parallel()
+	bundle := runPrivate(t, `{field: level, access: restricted}`)
+	mine := filepath.Join(t.TempDir(), "mine")
+	write(t, mine, "mine")
+	key := privateKey(t)
+	none := func(string) string { return "" }
+	for link, args := range map[string][]string{
+		filepath.Join(filepath.Dir(bundle), "fee.evaluation.replay.json"): {"replay", bundle, "--write"},
+		bundle + ".dsse.json": {"sign", bundle, "--key", key},
+		filepath.Join(filepath.Dir(filepath.Dir(bundle)), "index.sqlite"): {"history", "--results", filepath.Dir(filepath.Dir(bundle))},
+	} {
+		_ = os.Remove(link) // may be there or not
+		if err := os.Symlink(mine, link); err != nil {
+			t.Fatal(err)
+		}
+		_, stderr, code := invoke(t.Context(), none, args...)
+		if data, err := os.ReadFile(mine); err != nil || string(data) != "mine" {
+			t.Errorf("%q wrote through a link: %q, %v", args, data, err)
+		}
+		if info, err := os.Lstat(link); err != nil || info.Mode().IsRegular() != (code == exitOK) {
+			t.Errorf("%q: exit code %d, and the link is %v, %v: %s", args, code, info.Mode(), err, stderr)
+		}
 	}
 }
