@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/results"
+	"github.com/culprit-rag/culprit/results/index"
 	"github.com/culprit-rag/culprit/runner"
 )
 
@@ -567,5 +569,53 @@ func TestAttackLinkBesideBundle(t *testing.T) {
 		if info, err := os.Lstat(link); err != nil || info.Mode().IsRegular() != (code == exitOK) {
 			t.Errorf("%q: exit code %d, and the link is %v, %v: %s", args, code, info.Mode(), err, stderr)
 		}
+	}
+}
+
+// The index of a results folder may have been made by somebody else, with other texts than the bundles hold.
+func TestAttackForgedIndex(t *testing.T) {
+	t.Parallel()
+	bundle := runPrivate(t, `{field: level, access: restricted}`)
+	out, id := filepath.Dir(filepath.Dir(bundle)), filepath.Base(filepath.Dir(bundle))
+	look := func(args ...string) (told bool) {
+		text, _ := shows(t, "index.sqlite", append(args, "--results", out)...)
+		return strings.Contains(text, escaped) || strings.Contains(text, `\u001b`)
+	}
+	look("history")
+	at := time.Now().Add(-time.Hour) // so long ago that the index is taken for what it says
+	if err := os.Chtimes(filepath.Dir(bundle), at, at); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(out, index.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), `UPDATE execution SET seen = ?1`, at.UnixNano())
+	for _, column := range []string{"file", "created", "status", "manifest", "case_digest", "pins", "observation", "ruleset", "outcome", "qualifier", "defects", "grade", "low", "high"} {
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), "UPDATE bundle SET "+column+" = ?1", order+forgery)
+		}
+	}
+	if err == nil {
+		_, err = db.ExecContext(t.Context(), `INSERT INTO unread VALUES (?1, ?2, ?2); INSERT INTO bundle SELECT ?2, execution, file, created, status, manifest, case_digest, pins,
+			observation, ruleset, outcome, qualifier, defects, grade, scored, pass, low, high FROM bundle`, id, order+forgery)
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for _, args := range [][]string{
+		{"history"}, {"history", "--json"}, {"history", "fee"}, {"history", "fee", "--json"}, {"history", "no-such"}, {"diff", id, id}, {"diff", id, id, "--case", "no-such"},
+	} {
+		if look(args...) {
+			told++
+		}
+	}
+	if told < 5 {
+		t.Errorf("what is hostile was shown by %d commands", told)
+	}
+	look("index", "rebuild")
+	if look("history", "fee") {
+		t.Error("what is forged outlives an index that is made anew")
 	}
 }
