@@ -249,3 +249,19 @@ func TestVerifyHoldsInputs(t *testing.T) {
 		})
 	}
 }
+
+// A ranking that is made of another one does not stand without it.
+func TestVerifyMissesTheSearchOfARepair(t *testing.T) {
+	t.Parallel()
+	dir := current(t, "index-missing")
+	lines := slices.Collect(bytes.Lines(read(t, dir, retrievalsFile)))
+	kept := slices.DeleteFunc(slices.Clone(lines), func(line []byte) bool { return bytes.Contains(line, []byte(`"cell":"C"`)) })
+	if len(kept) != len(lines)-1 {
+		t.Fatalf("%d of %d lines are of the search", len(lines)-len(kept), len(lines))
+	}
+	place(t, dir, retrievalsFile, bytes.Join(kept, nil))
+	reseal(t, dir, nil)
+	if v, want := Verify(dir, Policy{}), `it is made of the search "C", which was not observed`; v.State != StateBroken || !strings.Contains(listed(v), want) {
+		t.Errorf("%s, and no problem with %q among\n%s", v.State, want, listed(v))
+	}
+}
