@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -173,9 +174,21 @@ func TestVerifyHoldsInputs(t *testing.T) {
 			p := opened(dir).Trials[0].Packed[1]
 			editedLine(t, dir, generationsFile, 1, p.Text.Ref, forged(t, dir, "Lunch is free."))
 		}, "is not the item"},
-		"an item out of place":      {"pass", line(generationsFile, 1, `"rank":2`, `"rank":1`), "is not the item"},
-		"an item from nowhere":      {"pass", line(generationsFile, 1, `"rank":2`, `"rank":9`), "is of no retrieval"},
-		"evidence from nowhere":     {"pass", line(generationsFile, 1, `"rank":2`, `"gold":true,"rank":2`), "is of no retrieval"},
+		"an item out of place":  {"pass", line(generationsFile, 1, `"rank":2`, `"rank":1`), "is not the item"},
+		"an item from nowhere":  {"pass", line(generationsFile, 1, `"rank":2`, `"rank":9`), "is of no retrieval"},
+		"evidence from nowhere": {"pass", line(generationsFile, 1, `"rank":2`, `"gold":true,"rank":2`), "is of no retrieval"},
+		"a position":            {"pass", line(generationsFile, 1, `"position":1`, `"position":7`), "stands in place 1 of its context, and has the position 7"},
+		"an item that is not told": {"pass", func(t *testing.T, dir string) {
+			lines := slices.Collect(bytes.Lines(read(t, dir, generationsFile)))
+			trial := opened(dir).Trials[0]
+			trial.Packed = trial.Packed[:len(trial.Packed)-1]
+			data, err := json.Marshal(trial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines[0] = append(data, '\n')
+			place(t, dir, generationsFile, bytes.Join(lines, nil))
+		}, "and is neither in its context nor said to be left out"},
 		"an item that was left out": {"pass", line(generationsFile, 1, `"prompt":`, `"dropped":[{"id":"gold","rank":2,"reason":"budget"}],"prompt":`), "is said to be left out"},
 		"a query":                   {"rewrite", func(t *testing.T, dir string) { edited(t, dir, rewritingFile, `"queries":["`, `"queries":["never `) }, "its answer gives"},
 		"a prompt that rewrites": {"rewrite", func(t *testing.T, dir string) {

@@ -199,6 +199,9 @@ func TestVerifyFindsTampering(t *testing.T) {
 			}
 			place(t, dir, journalFile, chained(t, slices.Insert(all, len(all)-1, rec)))
 		}, true, "references", "what came of it was not observed", ""},
+		"the retrieval of a trial is another": {func(t *testing.T, dir string) {
+			edited(t, dir, generationsFile, `"retrieval":"sha256:`, `"retrieval":"sha256:0`)
+		}, true, "references", "was not observed", ""},
 		"the seed is another": {func(t *testing.T, dir string) { edited(t, dir, generationsFile, `"seed":`, `"seed":7`) }, true, "references", "is not of the prompt and the seed", ""},
 		"a result stands twice in a new chain": {rechain(func(all [][]byte) [][]byte {
 			at := slices.IndexFunc(all, func(rec []byte) bool { return bytes.HasPrefix(rec, []byte(`{"t":"result"`)) })
