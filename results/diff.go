@@ -160,6 +160,7 @@ func Compare(left, right *Bundle, how Comparing) (*CaseDiff, error) {
 
 // judgeAgain gives a bundle the features and the verdict that this program makes of its observations.
 func judgeAgain(b *Bundle) (err error) {
+	defer cannotBe(&err)
 	if b.Features, err = verdict.Extract(&b.Experiment, &b.Case, &b.Observations); err == nil {
 		b.Evaluation, err = verdict.Evaluate(&b.Experiment, &b.Case, &b.Plan, &b.Observations, &b.Features)
 	}

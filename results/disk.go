@@ -1,12 +1,11 @@
 package results
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"sync"
-	"sync/atomic"
 )
 
 // Steps of a write, as they are told to a disk's hook.
@@ -29,7 +28,6 @@ type disk struct {
 	root *os.Root
 	hook hook
 
-	temp  atomic.Int64
 	saves group // where the file system cannot be synced as a whole
 
 	mu     sync.Mutex
@@ -68,7 +66,7 @@ func (d *disk) write(name string, data []byte) error {
 
 // writeBy is write for a file that is too large to be made in memory.
 func (d *disk) writeBy(name string, fill func(*os.File) error) error {
-	temp := tempPrefix + strconv.FormatInt(d.temp.Add(1), 36)
+	temp := tempPrefix + rand.Text() // of nobody else: what a killed process has left of that name would be in the way
 	if err := d.writeTemp(temp, name, fill); err != nil {
 		return errors.Join(err, ignoreMissing(d.root.Remove(temp)))
 	}

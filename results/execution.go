@@ -118,7 +118,10 @@ func (e *Execution) claim(name string, at time.Time) error {
 	var last ExecutionID
 	if len(earlier) > 0 {
 		// The newest may bear the next second, where the ids of one were used up; one much later is of another clock.
-		if ahead := earlier[0].Time().Sub(at.UTC().Truncate(time.Second)); ahead >= 0 && ahead < time.Minute {
+		switch ahead := earlier[0].Time().Sub(at.UTC().Truncate(time.Second)); {
+		case ahead >= time.Minute:
+			e.say("the clock has gone back: execution %s bears a later time, so that it is taken for the newest, and not this one: name this one with --execution", earlier[0])
+		case ahead >= 0:
 			last, at = earlier[0], at.Add(ahead)
 		}
 	}

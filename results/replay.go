@@ -32,17 +32,26 @@ func (d *derived) add(name string, v any) error {
 	return err
 }
 
+// cannotBe makes an error of a panic over ranks, counts and cells that nobody could have observed, in a bundle that was made up.
+func cannotBe(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("its observations cannot be: %v", r)
+	}
+}
+
+// WhyNot is [verdict.ExplainWhyNot] for a bundle.
+func WhyNot(b *Bundle, label string) (n *verdict.WhyNot, err error) {
+	defer cannotBe(&err)
+	return verdict.ExplainWhyNot(&b.Experiment, &b.Case, &b.Plan, &b.Observations, &b.Features, label)
+}
+
 // derive makes features and evaluation again; digest is that of the observations. The plan is the one that was carried out, also where
 // this version would plan otherwise. Where texts are withheld, the features that need them are taken as they are sealed.
 func derive(b *Bundle, digest string) (*derived, error) { return deriveBy(b, digest, nil) }
 
 // deriveBy is [derive] by the rules that were selected; nil: those of this program.
 func deriveBy(b *Bundle, digest string, by *verdict.Selection) (d *derived, err error) {
-	defer func() { // ranks and counts that nobody could have observed, in a bundle that was made up
-		if r := recover(); r != nil {
-			d, err = nil, fmt.Errorf("its observations cannot be: %v", r)
-		}
-	}()
+	defer cannotBe(&err)
 	d = &derived{again: len(b.Observations.Trials)}
 	if d.features, err = verdict.Extract(&b.Experiment, &b.Case, &b.Observations); err != nil {
 		return nil, err

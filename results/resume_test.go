@@ -181,6 +181,27 @@ func TestResumeCutsATornEnd(t *testing.T) {
 	}
 }
 
+// A file that a killed process had not finished is in nobody's way, wherever it stands, and is taken away.
+func TestResumeLeavesNoUnfinishedFile(t *testing.T) {
+	t.Parallel()
+	out, id, folder := left(t, 3)
+	places := []string{folder, filepath.Dir(folder), filepath.Join(out, string(id))}
+	for _, place := range places {
+		for _, name := range []string{"1", "2", "3"} {
+			write(t, place, tempPrefix+name, []byte(`{"torn`))
+		}
+	}
+	goOnWith(t, out, id, 3, InDoubtRetry)
+	for _, place := range places {
+		entries, _ := os.ReadDir(place) // one that is gone holds none
+		for _, entry := range entries {
+			if strings.HasPrefix(entry.Name(), tempPrefix) {
+				t.Errorf("%s is left in %s", entry.Name(), place)
+			}
+		}
+	}
+}
+
 // What has been changed by so much as a bit is refused, or the calls that it bears on are in doubt: no answer is ever another one, and
 // no call is forgotten. FORMAT.md, unfinished work.
 func TestResumeFindsEveryChange(t *testing.T) {

@@ -63,6 +63,38 @@ func TestExecutionsOfOneSecondSortByAge(t *testing.T) {
 	}
 }
 
+// Ids sort by the clock. Where that has gone back, the ledger alone knows the order, and it is said.
+func TestExecutionBehindTheClock(t *testing.T) {
+	t.Parallel()
+	out, now := t.TempDir(), time.Now()
+	begin := func(at time.Time) (ExecutionID, []string) {
+		e, err := NewExecution(out, "clock", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, says := e.ID(), e.Says()
+		if err := errors.Join(e.Begin(&matrix.Experiment{Name: "clock"}, nil, nil, false), e.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return id, says
+	}
+	first, says := begin(now)
+	if len(says) != 0 {
+		t.Errorf("it is said of the first: %q", says)
+	}
+	behind, says := begin(now.Add(-24 * time.Hour))
+	if len(says) != 1 || !strings.Contains(says[0], string(first)) {
+		t.Errorf("of one that is a day behind it is said %q", says)
+	}
+	if got, err := Executions(out); err != nil || !slices.Equal(got, []ExecutionID{first, behind}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	l, err := ReadLedger(out)
+	if err != nil || len(l.Records) != 2 || l.Records[0].Execution != first || l.Records[1].Execution != behind {
+		t.Errorf("the ledger has %+v, %v", l, err)
+	}
+}
+
 func TestCaseNames(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"long-haul", "a", "a.b_c-1", "2026"} {

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -173,9 +174,21 @@ func TestVerifyHoldsInputs(t *testing.T) {
 			p := opened(dir).Trials[0].Packed[1]
 			editedLine(t, dir, generationsFile, 1, p.Text.Ref, forged(t, dir, "Lunch is free."))
 		}, "is not the item"},
-		"an item out of place":      {"pass", line(generationsFile, 1, `"rank":2`, `"rank":1`), "is not the item"},
-		"an item from nowhere":      {"pass", line(generationsFile, 1, `"rank":2`, `"rank":9`), "is of no retrieval"},
-		"evidence from nowhere":     {"pass", line(generationsFile, 1, `"rank":2`, `"gold":true,"rank":2`), "is of no retrieval"},
+		"an item out of place":  {"pass", line(generationsFile, 1, `"rank":2`, `"rank":1`), "is not the item"},
+		"an item from nowhere":  {"pass", line(generationsFile, 1, `"rank":2`, `"rank":9`), "is of no retrieval"},
+		"evidence from nowhere": {"pass", line(generationsFile, 1, `"rank":2`, `"gold":true,"rank":2`), "is of no retrieval"},
+		"a position":            {"pass", line(generationsFile, 1, `"position":1`, `"position":7`), "stands in place 1 of its context, and has the position 7"},
+		"an item that is not told": {"pass", func(t *testing.T, dir string) {
+			lines := slices.Collect(bytes.Lines(read(t, dir, generationsFile)))
+			trial := opened(dir).Trials[0]
+			trial.Packed = trial.Packed[:len(trial.Packed)-1]
+			data, err := json.Marshal(trial)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines[0] = append(data, '\n')
+			place(t, dir, generationsFile, bytes.Join(lines, nil))
+		}, "and is neither in its context nor said to be left out"},
 		"an item that was left out": {"pass", line(generationsFile, 1, `"prompt":`, `"dropped":[{"id":"gold","rank":2,"reason":"budget"}],"prompt":`), "is said to be left out"},
 		"a query":                   {"rewrite", func(t *testing.T, dir string) { edited(t, dir, rewritingFile, `"queries":["`, `"queries":["never `) }, "its answer gives"},
 		"a prompt that rewrites": {"rewrite", func(t *testing.T, dir string) {
@@ -247,5 +260,21 @@ func TestVerifyHoldsInputs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A ranking that is made of another one does not stand without it.
+func TestVerifyMissesTheSearchOfARepair(t *testing.T) {
+	t.Parallel()
+	dir := current(t, "index-missing")
+	lines := slices.Collect(bytes.Lines(read(t, dir, retrievalsFile)))
+	kept := slices.DeleteFunc(slices.Clone(lines), func(line []byte) bool { return bytes.Contains(line, []byte(`"cell":"C"`)) })
+	if len(kept) != len(lines)-1 {
+		t.Fatalf("%d of %d lines are of the search", len(lines)-len(kept), len(lines))
+	}
+	place(t, dir, retrievalsFile, bytes.Join(kept, nil))
+	reseal(t, dir, nil)
+	if v, want := Verify(dir, Policy{}), `it is made of the search "C", which was not observed`; v.State != StateBroken || !strings.Contains(listed(v), want) {
+		t.Errorf("%s, and no problem with %q among\n%s", v.State, want, listed(v))
 	}
 }

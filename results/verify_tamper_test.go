@@ -199,6 +199,9 @@ func TestVerifyFindsTampering(t *testing.T) {
 			}
 			place(t, dir, journalFile, chained(t, slices.Insert(all, len(all)-1, rec)))
 		}, true, "references", "what came of it was not observed", ""},
+		"the retrieval of a trial is another": {func(t *testing.T, dir string) {
+			edited(t, dir, generationsFile, `"retrieval":"sha256:`, `"retrieval":"sha256:0`)
+		}, true, "references", "was not observed", ""},
 		"the seed is another": {func(t *testing.T, dir string) { edited(t, dir, generationsFile, `"seed":`, `"seed":7`) }, true, "references", "is not of the prompt and the seed", ""},
 		"a result stands twice in a new chain": {rechain(func(all [][]byte) [][]byte {
 			at := slices.IndexFunc(all, func(rec []byte) bool { return bytes.HasPrefix(rec, []byte(`{"t":"result"`)) })
@@ -207,9 +210,26 @@ func TestVerifyFindsTampering(t *testing.T) {
 		"the plan is dropped from a new chain": {rechain(func(all [][]byte) [][]byte {
 			return slices.DeleteFunc(all, func(rec []byte) bool { return bytes.HasPrefix(rec, []byte(`{"t":"plan"`)) })
 		}), true, "journal", `its last plan is ""`, ""},
-		"the plan in a new chain counts others":     {rechain(replaced(`"generations":`, `"generations":1`)), true, "journal", "generations and", ""},
-		"a new chain was begun with other pins":     {rechain(replaced(`"pins_digest":"sha256:`, `"pins_digest":"sha256:0`)), true, "journal", "it was begun with the pins", ""},
-		"a result in a new chain is from elsewhere": {rechain(replaced(`{"t":"result",`, `{"t":"result","from":"20200101T000000Z-aaaaaa",`)), true, "journal", "and was made in this one", ""},
+		"the plan in a new chain counts others":        {rechain(replaced(`"generations":`, `"generations":1`)), true, "journal", "generations and", ""},
+		"a new chain was begun with other pins":        {rechain(replaced(`"pins_digest":"sha256:`, `"pins_digest":"sha256:0`)), true, "journal", "it was begun with the pins", ""},
+		"a result in a new chain is from elsewhere":    {rechain(replaced(`{"t":"result",`, `{"t":"result","from":"20200101T000000Z-aaaaaa",`)), true, "journal", "and was made in this one", ""},
+		"a call in a new chain is not that of its key": {rechain(replaced(`"step":"generate"`, `"step":"judge"`)), true, "references", "its call key is not that of its call", ""},
+		"the observations have another digest": {func(t *testing.T, dir string) {
+			other := matrix.DigestBytes([]byte("others"))
+			b, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edited(t, dir, evaluationFile, b.Evaluation.ObservationDigest, other)
+			reseal(t, dir, func(m *Manifest) { m.Digests.Observation = other })
+		}, false, "digests", "the digest of the observations is not the one", ""},
+		"the pins have another digest": {func(t *testing.T, dir string) {
+			reseal(t, dir, func(m *Manifest) { m.Digests.Pins = matrix.DigestBytes([]byte("others")) })
+		}, false, "digests", "pins.json: its digest is not the one", ""},
+		"the evaluation has another digest": {func(t *testing.T, dir string) {
+			reseal(t, dir, func(m *Manifest) { m.Digests.Evaluation = matrix.DigestBytes([]byte("others")) })
+		}, false, "digests", "evaluation.json: its digest is not the one", ""},
+		"a file that every bundle has is dropped": {func(t *testing.T, dir string) { remove(t, dir, environmentFile) }, true, "files", "environment.json: manifest.json does not list it, and every bundle has it", ""},
 		"the journal of another bundle": {func(t *testing.T, dir string) {
 			place(t, dir, journalFile, read(t, unpack(t, golden["judge"]), journalFile))
 		}, true, "journal", "it is of case", ""},
@@ -282,6 +302,16 @@ func TestVerifyMissesDroppedTrials(t *testing.T) {
 				t.Errorf("%s\n%s", v.State, listed(v))
 			}
 		})
+	}
+}
+
+// What makes a step panic is a problem of that step, and the others run.
+func TestVerifyEndsAStepThatPanics(t *testing.T) {
+	t.Parallel()
+	v := &verifier{Verification: &Verification{State: StateIntact}, step: stepReferences}
+	v.do(step{name: stepReferences, run: func(*verifier) { panic("rank -2") }})
+	if v.State != StateBroken || !strings.Contains(listed(v.Verification), "its contents cannot be: rank -2") {
+		t.Errorf("%s\n%s", v.State, listed(v.Verification))
 	}
 }
 

@@ -76,6 +76,10 @@ func TestOtherRules(t *testing.T) {
 	dir := current(t, "pass")
 	other := matrix.DigestBytes([]byte("other rules"))
 	edited(t, dir, evaluationFile, verdict.Ruleset(), other)
+	reseal(t, dir, func(m *Manifest) { m.Evaluator.Ruleset = other })
+	if v := Verify(dir, Policy{}); v.State != StateEvaluator || v.Derived || !strings.Contains(listed(v), "what is derived was not compared") {
+		t.Errorf("of the same verdict: %s\n%s", v.State, listed(v))
+	}
 	edited(t, dir, evaluationFile, `"outcome":"pass"`, `"outcome":"fail"`)
 	reseal(t, dir, func(m *Manifest) { m.Evaluator.Ruleset = other })
 	if v := Verify(dir, Policy{}); v.State != StateEvaluator || v.Derived {

@@ -99,7 +99,7 @@ func (a *app) explain(o explainOptions) error {
 }
 
 func (a *app) whyNot(o explainOptions, b *results.Bundle) error {
-	n, err := verdict.ExplainWhyNot(&b.Experiment, &b.Case, &b.Plan, &b.Observations, &b.Features, o.whyNot)
+	n, err := results.WhyNot(b, o.whyNot)
 	if errors.Is(err, verdict.ErrNoLabel) {
 		return usage("--why-not: no label %q%s\nSee: culprit labels", o.whyNot, didYouMean(o.whyNot, verdict.Labels()))
 	}

@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/culprit-rag/culprit/results"
-	"github.com/culprit-rag/culprit/results/report"
 )
 
 func (a *app) migrateCommand() *cobra.Command {
@@ -78,12 +76,12 @@ func (a *app) migrate(bundles []string, out string) error {
 		says := "the same label: " + done.Now.Verdict
 		switch {
 		case done.New == "":
-			fmt.Fprintf(a.out, "%s  nothing was written: the same bytes follow by the rules of this version\n", report.Safe(done.Bundle))
+			linef(a.out, "%s  nothing was written: the same bytes follow by the rules of this version", done.Bundle)
 			continue
 		case done.Sealed.Verdict != done.Now.Verdict:
 			says = done.Sealed.Verdict + " → " + done.Now.Verdict
 		}
-		fmt.Fprintf(a.out, "%s  %s\n", report.Safe(done.New), report.Safe(says))
+		linef(a.out, "%s  %s", done.New, says)
 	}
 	return failed
 }

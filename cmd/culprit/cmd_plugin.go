@@ -226,7 +226,7 @@ func listed(roles []adapters.Role) string {
 
 // introduce says what the plugin is, and how it is pinned.
 func (a *app) introduce(about plugin.Program, command []string) {
-	fmt.Fprintf(a.out, "%s %s, protocol %d, serves as %s\n", report.Safe(about.Name), report.Safe(about.Version), about.Protocol, listed(about.Roles))
+	linef(a.out, "%s %s, protocol %d, serves as %s", about.Name, about.Version, about.Protocol, listed(about.Roles))
 	var scripts []string
 	for _, arg := range command[1:] {
 		if info, err := os.Stat(arg); err == nil && info.Mode().IsRegular() {
@@ -262,7 +262,7 @@ func (a *app) showOutcomes(role adapters.Role, outcomes []conformance.Outcome, t
 					fmt.Fprintf(a.out, "             … %d more: --full shows them\n", len(said)-mostSaid)
 					break
 				}
-				fmt.Fprintf(a.out, "             %s\n", report.Safe(text))
+				linef(a.out, "             %s", text)
 			}
 		}
 	}

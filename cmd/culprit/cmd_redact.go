@@ -87,7 +87,7 @@ func (a *app) copyBundles(schema string, bundles []string, copies func(bundle st
 			if done.Revealed > 0 {
 				says = "revealed: " + counted(done.Revealed, "file", "files")
 			}
-			fmt.Fprintf(a.out, "%s  %s\n", done.Copy, says)
+			linef(a.out, "%s  %s", done.Copy, says)
 		}
 	}
 	if a.json {

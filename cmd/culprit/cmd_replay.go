@@ -195,10 +195,27 @@ func replayOne(path string, o replayOptions) (*results.Replay, error) {
 			path, r.Sealed.Ruleset, r.Bundle.Manifest.Tool)
 	}
 	if o.write || o.out != "" {
-		err = os.WriteFile(o.target(path), r.Evaluation, 0o600)
+		err = replaceFile(o.target(path), r.Evaluation)
 	}
 	r.Slim()
 	return r, err
+}
+
+// replaceFile writes a file of mode 0600 in place of what has its name, and never through it: beside a bundle of somebody else a link may
+// stand that leads anywhere.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }
 
 // reenact runs the case of a bundle again, with the bundle in place of every backend.

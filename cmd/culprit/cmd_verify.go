@@ -4,6 +4,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -102,9 +103,12 @@ one of them has:
 	return c
 }
 
-// findBundles lists the bundles that the arguments name, each once and in their order.
+// errNoBundle means that an execution left none: of nothing it is not to be said that all is fine.
+var errNoBundle = errors.New("no bundle")
+
+// findBundles lists the bundles that the arguments name, each once and in their order. The error wraps errNoBundle where one names none.
 func findBundles(folder string, args []string) ([]string, error) {
-	var paths []string
+	var paths, none []string
 	for _, arg := range args {
 		found, err := results.FindBundles(folder, arg)
 		if errors.Is(err, results.ErrNotFound) {
@@ -113,11 +117,17 @@ func findBundles(folder string, args []string) ([]string, error) {
 		if err != nil {
 			return nil, &usageError{err}
 		}
+		if len(found) == 0 {
+			none = append(none, arg)
+		}
 		for _, path := range found {
 			if !slices.Contains(paths, path) {
 				paths = append(paths, path)
 			}
 		}
+	}
+	if len(none) > 0 {
+		return paths, usage("%s: %w; culprit history lists executions", strings.Join(none, ", "), errNoBundle)
 	}
 	return paths, nil
 }
@@ -149,15 +159,15 @@ func verifyAll(paths []string, policy results.Policy) ([]*results.Verification, 
 }
 
 func (a *app) verify(o verifyOptions, args []string) error {
-	paths, err := findBundles(o.results, args)
+	problems, err := o.ledger(args)
 	if err != nil {
+		return err
+	}
+	paths, err := findBundles(o.results, args)
+	if err != nil && (len(problems) == 0 || !errors.Is(err, errNoBundle)) {
 		return err
 	}
 	verified, code, err := verifyAll(paths, o.policy)
-	if err != nil {
-		return err
-	}
-	problems, err := o.ledger(args)
 	if err != nil {
 		return err
 	}

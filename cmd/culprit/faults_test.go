@@ -48,6 +48,12 @@ func (h *heard) String() string {
 // start starts the program in dir, with a cache folder there. stdout nil collects it.
 func start(t *testing.T, dir string, stdout io.Writer, args ...string) *process {
 	t.Helper()
+	return startIn(t, dir, stdout, nil, args...)
+}
+
+// startIn is start with more variables in the environment.
+func startIn(t *testing.T, dir string, stdout io.Writer, env []string, args ...string) *process {
+	t.Helper()
 	program, err := exec.LookPath("culprit") // TestMain has put it there
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +63,7 @@ func start(t *testing.T, dir string, stdout io.Writer, args ...string) *process 
 		p.cmd.Stdout = &p.stdout
 	}
 	p.cmd.Stderr, p.cmd.Dir = &p.stderr, dir
-	p.cmd.Env = append(os.Environ(), "CULPRIT_CACHE="+filepath.Join(dir, "cache"))
+	p.cmd.Env = slices.Concat(os.Environ(), env, []string{"CULPRIT_CACHE=" + filepath.Join(dir, "cache")})
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
