@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -30,7 +31,7 @@ type Past struct {
 	Tries int            // so far
 	Asked []matrix.Asked // by those of which an outcome tells; of their tokens nothing is known here. Role is "" where the journal does not say
 	Parts [][]byte       // what further steps need of those that were answered
-	Same  int            // the earlier try that the next one of Role may be the same request as, for a provider that can tell; 0: none
+	Same  string         // the id of the try that the next one of Role may be the same request as, for a provider that can tell; "": none
 	Role  string         // of the backend that the try asked of which nobody knows
 
 	Outcome  *Record // of the last try; nil: none
@@ -38,7 +39,7 @@ type Past struct {
 	Doubt    bool    // the last try has no outcome: it is not known whether it was made
 	Skipped  bool    // nor is it to be made
 
-	attempt           int // that the provider was told with the last try
+	id                string // that the provider was told with the last try
 	intent            Record
 	request, response []byte
 	mine, reused      bool // it stands in the journal of this execution; it was counted
@@ -163,9 +164,9 @@ func (w *Work) take(r *Record, blob func(string) []byte) {
 			p = &Past{Key: r.CallKey, From: w.Execution}
 			w.Calls[r.CallKey] = p
 		}
-		p.attempt = r.Attempt
-		if p.Same > 0 && p.Role == r.Role {
-			p.attempt, p.Same = p.Same, 0
+		p.id = TryID(cmp.Or(r.From, w.Execution), r.CallKey, r.Attempt)
+		if p.Same != "" && p.Role == r.Role {
+			p.id, p.Same = p.Same, ""
 		}
 		p.Call, p.At, p.Tries, p.intent = *r.Call, r.At, max(p.Tries+1, r.Attempt), *r
 		p.Outcome, p.Observed, p.Doubt, p.request = nil, nil, r.From == "", blob(r.Request)
@@ -203,7 +204,7 @@ func (w *Work) take(r *Record, blob func(string) []byte) {
 }
 
 // TryID is the id that the provider was told with the last try.
-func (p *Past) TryID() string { return TryID(p.Key, p.attempt) }
+func (p *Past) TryID() string { return p.id }
 
 // settle ends the doubt.
 func (p *Past) settle(how string) {
@@ -212,7 +213,7 @@ func (p *Past) settle(how string) {
 		p.Skipped = true
 		return
 	}
-	p.Same, p.Role = p.attempt, p.intent.Role
+	p.Same, p.Role = p.id, p.intent.Role
 }
 
 // Past returns what is known of a call from earlier work, nil where nothing is.
@@ -221,3 +222,6 @@ func (w *CaseWriter) Past(key string) *Past {
 	defer w.mu.Unlock()
 	return w.past[key]
 }
+
+// TryID names a try of a call of this execution.
+func (w *CaseWriter) TryID(key string, attempt int) string { return TryID(w.exec.id, key, attempt) }

@@ -145,5 +145,8 @@ type Record struct {
 	Text string `json:"text,omitempty"`
 }
 
-// TryID names a try of a call, as the provider is told it.
-func TryID(callKey string, attempt int) string { return fmt.Sprintf("%s-%d", callKey, attempt) }
+// TryID names a try of a call, as the provider is told it. It holds the execution, so that a provider which answers a request that it knows
+// with the answer that it gave answers no later run with those of an earlier one.
+func TryID(e ExecutionID, callKey string, attempt int) string {
+	return fmt.Sprintf("%s-%s-%d", e, callKey, attempt)
+}

@@ -19,6 +19,7 @@ type Recorder interface {
 	Outcome(results.Outcome) error
 	Past(key string) *results.Past // what earlier work has left of a call; nil: nothing
 	Reuse(*results.Past) error     // its answer was taken
+	TryID(key string, attempt int) string
 }
 
 // caseRun is the work on one case.
@@ -227,9 +228,9 @@ func (r *caseRun) begin(ctx context.Context, call matrix.Call, key string, durab
 // announce names the next try. One that may be the same request as an earlier one of which nobody knows what came has its id.
 func (b *begun) announce(role string) {
 	b.tries, b.now = b.tries+1, true
-	b.id = results.TryID(b.key, b.tries)
-	if p := b.past; p != nil && p.Same > 0 && (p.Role == role || p.Role == "") {
-		b.id = results.TryID(b.key, p.Same)
+	b.id = b.run.recorder.TryID(b.key, b.tries)
+	if p := b.past; p != nil && p.Same != "" && (p.Role == role || p.Role == "") {
+		b.id = p.Same
 		b.past = nil
 	}
 }

@@ -122,3 +122,4 @@ func (unrecorded) Intent(results.Intent) error   { return nil }
 func (unrecorded) Outcome(results.Outcome) error { return nil }
 func (unrecorded) Past(string) *results.Past     { return nil }
 func (unrecorded) Reuse(*results.Past) error     { return nil }
+func (unrecorded) TryID(string, int) string      { return "" }

@@ -205,7 +205,8 @@ cases:
 				if id == "" {
 					t.Error("the service is not told which try it is")
 				}
-				f.ask("service " + id)
+				_, call, _ := strings.Cut(id, "sha256:") // behind the execution, which is another in every run
+				f.ask("service " + call)
 				fmt.Fprint(w, `{"a":"It is 60 crowns.","c":[{"id":"fee","source":"fee","text":"What a berth costs for the night is 60 crowns."}]}`)
 			}))
 			t.Cleanup(service.Close)

@@ -118,6 +118,7 @@ func (discard) Intent(results.Intent) error   { return nil }
 func (discard) Outcome(results.Outcome) error { return nil }
 func (discard) Past(string) *results.Past     { return nil }
 func (discard) Reuse(*results.Past) error     { return nil }
+func (discard) TryID(string, int) string      { return "" }
 
 // onceStore makes each search once.
 type onceStore struct {

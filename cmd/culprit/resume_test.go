@@ -404,3 +404,20 @@ func TestTriesBeforeASkip(t *testing.T) {
 		})
 	}
 }
+
+// A provider that heeds an Idempotency-Key answers a request whose key it knows with the answer that it gave: a second run of the same cases
+// would get those of the first.
+func TestRunsShareNoIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	p := newTill(t, 0)
+	dir := shop(t, p, 2, 3, 1)
+	for _, folder := range []string{"one", "one", "two"} {
+		if code, stderr := p.killedAfter(t, dir, 1000, "run", "shop.yaml", "--results", folder, "--fresh"); code != exitOK {
+			t.Fatalf("exit code %d\n%s", code, stderr)
+		}
+	}
+	slices.Sort(p.bills)
+	if n := len(p.bills); n != 3*2*2*3 || len(slices.Compact(p.bills)) != n {
+		t.Errorf("%d requests, and not as many keys", n)
+	}
+}

@@ -211,7 +211,7 @@ func accountOf(t *testing.T, folder string, id results.ExecutionID) account {
 					t.Errorf("%s: call %s is announced while it is under way", path, key)
 				}
 				if open[key] = again[key]; open[key] == "" {
-					open[key] = results.TryID(key, r.Attempt)
+					open[key] = results.TryID(id, key, r.Attempt)
 				}
 				delete(again, key)
 				c.announced[open[key]]++
