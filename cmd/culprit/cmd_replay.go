@@ -195,7 +195,10 @@ func replayOne(path string, o replayOptions) (*results.Replay, error) {
 			path, r.Sealed.Ruleset, r.Bundle.Manifest.Tool)
 	}
 	if o.write || o.out != "" {
-		err = os.WriteFile(o.target(path), r.Evaluation, 0o600)
+		var evaluation []byte
+		if _, evaluation, err = r.Derived(); err == nil {
+			err = os.WriteFile(o.target(path), evaluation, 0o600)
+		}
 	}
 	r.Slim()
 	return r, err
