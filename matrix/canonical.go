@@ -24,10 +24,14 @@ func Canonical(v any) (b []byte, err error) {
 	return b, err
 }
 
-// IsCanonical reports whether data is v's canonical bytes.
-func IsCanonical(data []byte, v any) (is bool, err error) {
-	err = canonical(v, func(own []byte) { is = bytes.Equal(data, own) })
-	return is, err
+// Differs returns v's canonical bytes where data is not the same, and nil where it is.
+func Differs(data []byte, v any) (own []byte, err error) {
+	err = canonical(v, func(made []byte) {
+		if !bytes.Equal(data, made) {
+			own = bytes.Clone(made)
+		}
+	})
+	return own, err
 }
 
 // Digest returns "sha256:<hex>" of v's canonical bytes.

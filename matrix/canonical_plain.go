@@ -31,7 +31,7 @@ type plainEncoder struct {
 
 // encoder says how a type is written.
 type encoder struct {
-	kind   reflect.Kind // Invalid: left to encoding/json
+	kind   reflect.Kind // Invalid: it writes itself, or is left to encoding/json
 	custom bool         // it writes itself, as JSON
 	text   bool         // it writes itself, as text
 	ref    bool         // it is a Text
@@ -40,7 +40,7 @@ type encoder struct {
 }
 
 type fieldEncoder struct {
-	head      string // key and colon
+	head      string // comma, key and colon
 	path      []int  // through structures that are embedded
 	omitEmpty bool
 	omitZero  bool
@@ -76,15 +76,15 @@ func makeEncoder(t reflect.Type, made map[reflect.Type]*encoder) *encoder {
 	switch own := reflect.PointerTo(t); {
 	case t.Kind() == reflect.Pointer, t.Kind() == reflect.Interface: // what it points to may write itself
 	case t == reflect.TypeFor[Text]():
-		e.ref = true
+		e.kind, e.ref = reflect.Invalid, true
 		return e
 	case t.Implements(asJSON):
-		e.custom = true
+		e.kind, e.custom = reflect.Invalid, true
 		return e
 	case own.Implements(asJSON):
 		e.kind = reflect.Invalid
 	case t.Implements(asText):
-		e.text = true
+		e.kind, e.text = reflect.Invalid, true
 		return e
 	case own.Implements(asText), t == reflect.TypeFor[json.Number]():
 		e.kind = reflect.Invalid
@@ -132,7 +132,7 @@ func (e *encoder) structure(t reflect.Type, at []int, made map[reflect.Type]*enc
 		if name == "" {
 			name = f.Name
 		}
-		field := fieldEncoder{head: `"` + name + `":`, path: path, encoder: makeEncoder(f.Type, made)}
+		field := fieldEncoder{head: `,"` + name + `":`, path: path, encoder: makeEncoder(f.Type, made)}
 		other := func(r rune) bool {
 			return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
 		}
@@ -201,9 +201,7 @@ func (e *plainEncoder) present(v reflect.Value, as *encoder) {
 	case reflect.Bool:
 		e.out = strconv.AppendBool(e.out, v.Bool())
 	case reflect.Int, reflect.Int64:
-		n := v.Int()
-		e.bad = n > maxSafeInteger || n < -maxSafeInteger
-		e.out = strconv.AppendInt(e.out, n, 10)
+		e.integer(v.Int())
 	case reflect.String:
 		e.string(v.String())
 	case reflect.Slice, reflect.Array:
@@ -232,11 +230,28 @@ func (e *plainEncoder) structure(v reflect.Value, as *encoder) {
 		for _, i := range f.path[1:] {
 			value = value.Field(i)
 		}
-		if f.omitEmpty && isEmpty(value) || f.omitZero && (f.ref && value.Field(0).Len() == 0 || !f.ref && value.IsZero()) {
-			continue
+		switch f.kind { // of what is most often there, nothing but the value is asked
+		case reflect.String:
+			if says := value.String(); says != "" || !f.omitEmpty && !f.omitZero {
+				e.out = append(e.out, f.head...)
+				e.string(says)
+			}
+		case reflect.Bool:
+			if is := value.Bool(); is || !f.omitEmpty && !f.omitZero {
+				e.out = strconv.AppendBool(append(e.out, f.head...), is)
+			}
+		case reflect.Int, reflect.Int64:
+			if n := value.Int(); n != 0 || !f.omitEmpty && !f.omitZero {
+				e.out = append(e.out, f.head...)
+				e.integer(n)
+			}
+		default:
+			if f.omitEmpty && isEmpty(value) || f.omitZero && (f.ref && value.Field(0).Len() == 0 || !f.ref && value.IsZero()) {
+				continue
+			}
+			e.out = append(e.out, f.head...)
+			e.value(value, f.encoder)
 		}
-		e.out = append(append(e.out, ','), f.head...)
-		e.value(value, f.encoder)
 	}
 	e.braces(begin)
 }
@@ -261,6 +276,11 @@ func (e *plainEncoder) braces(begin int) {
 	}
 	e.out[begin] = '{'
 	e.out = append(e.out, '}')
+}
+
+func (e *plainEncoder) integer(n int64) {
+	e.bad = e.bad || n > maxSafeInteger || n < -maxSafeInteger
+	e.out = strconv.AppendInt(e.out, n, 10)
 }
 
 func (e *plainEncoder) string(s string) {

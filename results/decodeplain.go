@@ -177,7 +177,7 @@ func (d *plainDecoder) slice(v reflect.Value, as *decoder) {
 	}
 }
 
-// more is for how many members room is made, behind n that took so many bytes of a text of which so many are left: for three times as
+// more is for how many members room is made, behind n that took so many bytes of a text of which so many are left: for seven times as
 // many, but not for more than the rest of the text can hold of such.
 func more(n, took, left int) int {
 	const several = 4
@@ -187,7 +187,7 @@ func more(n, took, left int) int {
 	case n < several:
 		return several - n
 	}
-	return min(3*n, 1+left/(took/n))
+	return min(7*n, 1+left/(took/n))
 }
 
 // array reads as many members as there are; what encoding/json makes of more or fewer is left to it.
@@ -241,9 +241,12 @@ func (d *plainDecoder) structure(v reflect.Value, as *decoder) {
 		for _, i := range f.path[1:] {
 			into = into.Field(i)
 		}
-		if before != nil && f.shares() {
+		switch {
+		case f.bare && d.at < len(d.text) && d.text[d.at] == '"': // most fields are
+			into.SetString(d.str())
+		case before != nil && f.shares():
 			d.shared(into, f, &before[f.n])
-		} else {
+		default:
 			d.value(into, f.decoder)
 		}
 	}
@@ -451,7 +454,6 @@ func (d *plainDecoder) skip() {
 	if d.depth++; d.depth > deepest {
 		d.bad = true
 	}
-	defer func() { d.depth-- }()
 	if d.space(); d.bad || d.at == len(d.text) {
 		d.bad = true
 		return
@@ -477,4 +479,5 @@ func (d *plainDecoder) skip() {
 	default:
 		d.number()
 	}
+	d.depth--
 }

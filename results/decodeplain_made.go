@@ -27,6 +27,7 @@ type fieldDecoder struct {
 	path []int  // through structures that are embedded
 	n    int    // its place in order
 	at   int    // and in sorted
+	bare bool   // a string, and does not read itself
 	*decoder
 }
 
@@ -120,6 +121,7 @@ func (d *decoder) structure(t reflect.Type, at []int, made map[reflect.Type]*dec
 			return
 		}
 		field := &fieldDecoder{name: name, head: `"` + name + `":`, path: path, n: len(d.order), decoder: makeDecoder(f.Type, made)}
+		field.bare = field.kind == reflect.String && !field.custom && !field.text
 		d.fields[name], d.order = field, append(d.order, field)
 	}
 }

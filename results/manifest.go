@@ -125,9 +125,9 @@ func decodeManifest(data []byte) (*Manifest, error) {
 	if err := decodeStrict(data, &m); err != nil || m.Schema != ManifestSchema {
 		return nil, cmp.Or(checkSchema(data, ManifestSchema), err) // of a newer one nothing else is to be said
 	}
-	if is, err := matrix.IsCanonical(data, &m); err != nil {
+	if own, err := matrix.Differs(data, &m); err != nil {
 		return nil, err
-	} else if !is {
+	} else if own != nil {
 		return nil, errors.New("its bytes are not the canonical form of its content")
 	}
 	return &m, m.check()

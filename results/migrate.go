@@ -79,11 +79,15 @@ func migrate(bundle, out string, now time.Time) (_ *Migrated, err error) {
 
 // remade returns the files of a bundle that are other bytes after a migration.
 func (r *reader) remade(again *Replay, derivedFrom string, now time.Time) (map[string][]byte, error) {
-	made := map[string][]byte{featuresFile: again.Features, evaluationFile: again.Evaluation}
+	features, evaluation, err := again.Derived()
+	if err != nil {
+		return nil, err
+	}
+	made := map[string][]byte{featuresFile: features, evaluationFile: evaluation}
 	m, tool := *r.manifest, BuildTool()
 	m.DerivedFrom, m.Created, m.Tool = derivedFrom, now.UTC().Format(time.RFC3339), tool
 	m.Evaluator = Evaluator{Name: evaluatorName, Version: tool.Version, Ruleset: again.Now.Ruleset}
-	m.Digests.Evaluation = matrix.DigestBytes(again.Evaluation)
+	m.Digests.Evaluation = matrix.DigestBytes(evaluation)
 	m.Files = slices.Clone(m.Files)
 	for i := range m.Files {
 		if data, is := made[m.Files[i].Path]; is {

@@ -132,7 +132,7 @@ func isSum(data []byte, sum string) bool {
 }
 
 func (r *reader) fill(b *Bundle) error {
-	if err := cmp.Or(r.fillObserved(b), r.fillInput(b)); err != nil {
+	if err := cmp.Or(r.decode(experimentFile, &b.Experiment, false), r.fillObserved(b), r.fillInput(b)); err != nil {
 		return err
 	}
 	// Derived files are read strictly: a field that this version does not know could change what they say.
@@ -155,7 +155,7 @@ func (r *reader) fillInput(b *Bundle) error {
 	return cmp.Or(r.decode(pinsFile, &b.Pins, false), r.decode(environmentFile, &b.Environment, false))
 }
 
-// fillObserved reads what a verdict is derived from: the input, the plan that was carried out, and what was observed.
+// fillObserved reads what a verdict is derived from beside the experiment: the case, the plan that was carried out, and what was observed.
 func (r *reader) fillObserved(b *Bundle) (err error) {
 	for _, f := range []struct {
 		name   string
@@ -163,7 +163,6 @@ func (r *reader) fillObserved(b *Bundle) (err error) {
 		strict bool
 	}{
 		{caseFile, &b.Case, true},
-		{experimentFile, &b.Experiment, false},
 		{planFile, &b.Plan, true},
 		{storeFile, &b.Observations.Store, false},
 	} {

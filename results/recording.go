@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -116,24 +115,24 @@ func (rec *Recording) Reenacted(now *Bundle) (*Replay, error) {
 		Path: rec.Path, Case: rec.Case.ID, Execution: rec.Manifest.ExecID, Bundle: &b, Reenacted: now.Path, Same: true, own: sameEvaluator(&rec.Manifest),
 		Sealed: decided(&rec.Evaluation), Now: decided(&now.Evaluation),
 	}
-	for name, into := range map[string]*[]byte{featuresFile: &out.Features, evaluationFile: &out.Evaluation} {
+	for _, name := range [...]string{evaluationFile, featuresFile} {
 		sealed, err := ReadFile(rec.Path, name)
 		if err != nil {
 			return nil, err
 		}
-		if *into, err = ReadFile(now.Path, name); err != nil {
+		made, err := ReadFile(now.Path, name)
+		if err != nil {
 			return nil, err
 		}
-		if bytes.Equal(sealed, *into) {
+		if bytes.Equal(sealed, made) {
 			continue
 		}
 		out.Same, out.Differ = false, append(out.Differ, name)
 		if name == evaluationFile {
-			if out.Changes, err = changes(sealed, *into); err != nil {
+			if out.Changes, err = changes(sealed, made); err != nil {
 				return nil, fmt.Errorf("%q: %w", name, err)
 			}
 		}
 	}
-	slices.Sort(out.Differ)
 	return out, nil
 }

@@ -2,34 +2,34 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
 )
 
-// derived is what follows from the observations of a bundle, with the bytes that it is sealed as.
+// derived is what follows from the observations of a bundle.
 type derived struct {
 	features   verdict.Features
 	evaluation verdict.Evaluation
 	again      int // trials whose features were made again from their texts
-	files      []derivedFile
 }
 
+// derivedFile is a file and what it is made of, as RFC 8785.
 type derivedFile struct {
 	name string
-	data []byte
+	of   any
 }
 
-func (d *derived) add(name string, v any) error {
-	data, err := matrix.Canonical(v)
-	d.files = append(d.files, derivedFile{name, data})
-	return err
+func (d *derived) files() []derivedFile {
+	return []derivedFile{{featuresFile, &d.features}, {evaluationFile, &d.evaluation}}
 }
 
 // cannotBe makes an error of a panic over ranks, counts and cells that nobody could have observed, in a bundle that was made up.
@@ -66,7 +66,7 @@ func deriveBy(b *Bundle, digest string, by *verdict.Selection) (d *derived, err 
 		evaluate = by.Evaluate
 	}
 	d.evaluation = evaluate(digest, &b.Experiment, &b.Case, &b.Plan, &b.Observations, &d.features)
-	return d, errors.Join(d.add(featuresFile, &d.features), d.add(evaluationFile, &d.evaluation))
+	return d, nil
 }
 
 // keepSealed puts the sealed features in place of those that need a withheld text, and counts the trials for which it did not.
@@ -235,15 +235,23 @@ type Replay struct {
 	Reenacted string `json:"reenacted,omitempty"` // path of the bundle that was made, where the case was run again with this one as its backends
 
 	// Bundle is the bundle with what is derived now, without what nothing is derived from: Pins, Environment, CaseSource and Withheld.
-	// Features and Evaluation are what is derived as RFC 8785.
-	Bundle               *Bundle `json:"-"`
-	Features, Evaluation []byte  `json:"-"`
+	// What its Experiment refers to is shared with other replays, and not to be written to.
+	Bundle *Bundle `json:"-"`
 
 	own bool // this very program sealed it, as far as it can be known
 }
 
 // Slim lets go of the bundle and of what was derived, of which a report of many replays shows nothing.
-func (r *Replay) Slim() { r.Bundle, r.Features, r.Evaluation = nil, nil, nil }
+func (r *Replay) Slim() { r.Bundle = nil }
+
+// Derived returns features and evaluation as they follow now, in the bytes of their files.
+func (r *Replay) Derived() (features, evaluation []byte, err error) {
+	features, err = matrix.Canonical(&r.Bundle.Features)
+	if err == nil {
+		evaluation, err = matrix.Canonical(&r.Bundle.Evaluation)
+	}
+	return features, evaluation, err
+}
 
 // Decided is a verdict with the rules that it was decided by.
 type Decided struct {
@@ -305,7 +313,7 @@ func replay(path string, by *verdict.Selection) (_ *Replay, err error) {
 	}
 	defer func() { err = errors.Join(err, r.done()) }()
 	b := &Bundle{Path: path, Manifest: *r.manifest, Status: r.manifest.Status}
-	if err := r.fillObserved(b); err != nil {
+	if err := cmp.Or(r.experiment(&b.Experiment), r.fillObserved(b)); err != nil {
 		return nil, err
 	}
 	if withheld(&b.Observations) {
@@ -318,14 +326,17 @@ func replay(path string, by *verdict.Selection) (_ *Replay, err error) {
 		return nil, err
 	}
 	out := &Replay{Path: path, Case: b.Case.ID, Execution: r.manifest.ExecID, Bundle: b, Same: true, own: sameEvaluator(r.manifest) && (by == nil || by.Digest() == verdict.Ruleset())}
-	out.Features, out.Evaluation = again.files[0].data, again.files[1].data
 	sealed := &again.evaluation
-	for _, f := range again.files {
+	for _, f := range again.files() {
 		data, err := r.read(f.name)
 		if err != nil {
 			return nil, err
 		}
-		if bytes.Equal(data, f.data) {
+		now, err := matrix.Differs(data, f.of)
+		if err != nil {
+			return nil, err
+		}
+		if now == nil {
 			continue
 		}
 		out.Same, out.Differ = false, append(out.Differ, f.name)
@@ -334,7 +345,7 @@ func replay(path string, by *verdict.Selection) (_ *Replay, err error) {
 			if err := decodeJSON(data, sealed, false); err != nil {
 				return nil, fmt.Errorf("%q: %w", f.name, err)
 			}
-			if out.Changes, err = changes(data, f.data); err != nil {
+			if out.Changes, err = changes(data, now); err != nil {
 				return nil, fmt.Errorf("%q: %w", f.name, err)
 			}
 		}
@@ -347,6 +358,33 @@ func replay(path string, by *verdict.Selection) (_ *Replay, err error) {
 	b.Features, b.Evaluation = again.features, again.evaluation
 	out.Sealed, out.Now = decided(sealed), decided(&b.Evaluation)
 	return out, nil
+}
+
+// lastExperiment is the experiment that was read last, with its sum.
+var lastExperiment atomic.Pointer[summedExperiment]
+
+type summedExperiment struct {
+	sum string
+	matrix.Experiment
+}
+
+// experiment reads the experiment, or takes the last one where that is of the same bytes, as in all bundles of an execution.
+func (r *reader) experiment(into *matrix.Experiment) error {
+	data, err := r.read(experimentFile) // which have the sum that is listed
+	if err != nil {
+		return err
+	}
+	sum := r.listed(experimentFile).SHA256
+	last := lastExperiment.Load()
+	if last == nil || last.sum != sum {
+		last = &summedExperiment{sum: sum}
+		if err := decodeJSON(data, &last.Experiment, false); err != nil {
+			return fmt.Errorf("%q: %w", experimentFile, err)
+		}
+		lastExperiment.Store(last)
+	}
+	*into = last.Experiment
+	return nil
 }
 
 func decided(e *verdict.Evaluation) Decided {

@@ -1,10 +1,12 @@
 package results
 
 import (
+	"bytes"
 	"errors"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,7 +69,7 @@ func TestDerivedIsItsBytes(t *testing.T) {
 		}
 		var features verdict.Features
 		var evaluation verdict.Evaluation
-		if err := errors.Join(decodeJSON(r.Features, &features, true), decodeJSON(r.Evaluation, &evaluation, true)); err != nil {
+		if err := errors.Join(decodeJSON(remade(t, r)[0], &features, true), decodeJSON(remade(t, r)[1], &evaluation, true)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(r.Bundle.Features, features, cmpopts.EquateEmpty()); diff != "" {
@@ -76,6 +78,43 @@ func TestDerivedIsItsBytes(t *testing.T) {
 		if diff := cmp.Diff(r.Bundle.Evaluation, evaluation, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: evaluation (-derived +read):\n%s", name, diff)
 		}
+	}
+}
+
+// The experiment that was read last is taken for no other, whichever bundle was replayed before, and for none whose bytes are not those
+// that are listed.
+func TestLastExperimentIsNoOther(t *testing.T) { // alone, so that no other test replays in between
+	path := goldens(t)["repeated"]
+	other := unpack(t, path)
+	edited(t, other, experimentFile, `"I don't know","I do not know"`, `"Fee unknown"`)
+	reseal(t, other, nil)
+	var evaluations [][]byte
+	for range 2 {
+		for _, path := range []string{path, other, other} {
+			r, err := ReplayBundle(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := derive(b, b.Manifest.Digests.Observation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.EqualFunc(remade(t, r), [][]byte{canonical(t, &want.features), canonical(t, &want.evaluation)}, bytes.Equal) {
+				t.Errorf("%s: something else follows with the last experiment", path)
+			}
+			evaluations = append(evaluations, canonical(t, &want.evaluation))
+		}
+	}
+	if bytes.Equal(evaluations[0], evaluations[1]) {
+		t.Error("nothing follows from the other experiment")
+	}
+	edited(t, other, experimentFile, `"Fee unknown"`, `"Fee unheard"`)
+	if _, err := ReplayBundle(other); err == nil || !strings.Contains(err.Error(), "its sum differs") {
+		t.Errorf("another experiment than is listed: %v", err)
 	}
 }
 

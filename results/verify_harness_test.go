@@ -64,6 +64,25 @@ func reseal(tb testing.TB, dir string, change func(*Manifest)) {
 	}
 }
 
+func canonical(tb testing.TB, v any) []byte {
+	tb.Helper()
+	data, err := matrix.Canonical(v)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+// remade are features and evaluation as they follow now.
+func remade(tb testing.TB, r *Replay) [][]byte {
+	tb.Helper()
+	features, evaluation, err := r.Derived()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return [][]byte{features, evaluation}
+}
+
 // current unpacks a golden bundle as this version would have sealed it.
 func current(tb testing.TB, name string) string {
 	tb.Helper()
@@ -76,16 +95,13 @@ func current(tb testing.TB, name string) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	planned, err := matrix.Canonical(plan)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	planned := canonical(tb, plan)
 	dir := unpack(tb, path)
 	edited(tb, dir, journalFile, r.Bundle.Manifest.Digests.Plan, matrix.DigestBytes(planned))
 	place(tb, dir, journalFile, chained(tb, records(tb, dir)))
 	place(tb, dir, planFile, planned)
-	place(tb, dir, featuresFile, r.Features)
-	place(tb, dir, evaluationFile, r.Evaluation)
+	place(tb, dir, featuresFile, remade(tb, r)[0])
+	place(tb, dir, evaluationFile, remade(tb, r)[1])
 	reseal(tb, dir, func(m *Manifest) { m.Evaluator.Ruleset, m.Tool = verdict.Ruleset(), BuildTool() })
 	if v := Verify(dir, Policy{Partial: true}); v.State != StateIntact || !v.Derived {
 		tb.Fatalf("%s\n%s", v.State, listed(v))

@@ -74,8 +74,8 @@ func rederive(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place(t, dir, featuresFile, r.Features)
-	place(t, dir, evaluationFile, r.Evaluation)
+	place(t, dir, featuresFile, remade(t, r)[0])
+	place(t, dir, evaluationFile, remade(t, r)[1])
 	reseal(t, dir, nil)
 }
 

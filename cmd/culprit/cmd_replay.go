@@ -195,7 +195,10 @@ func replayOne(path string, o replayOptions) (*results.Replay, error) {
 			path, r.Sealed.Ruleset, r.Bundle.Manifest.Tool)
 	}
 	if o.write || o.out != "" {
-		err = replaceFile(o.target(path), r.Evaluation)
+		var evaluation []byte
+		if _, evaluation, err = r.Derived(); err == nil {
+			err = replaceFile(o.target(path), evaluation)
+		}
 	}
 	r.Slim()
 	return r, err

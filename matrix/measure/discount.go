@@ -11,12 +11,20 @@ func discounted(gains []int) *big.Int {
 	sum := new(big.Int)
 	for i, gain := range gains {
 		if gain > 0 {
-			term := big.NewInt(int64(gain))
-			term.Lsh(term, 2*pointBits)
-			sum.Add(sum, term.Quo(term, logs.of(int64(i)+2, log2)))
+			sum.Add(sum, terms.of(gained{gain, i}, discount))
 		}
 	}
 	return sum
+}
+
+// gained is a gain at a place, from 0.
+type gained struct{ gain, place int }
+
+var terms kept[gained, *big.Int]
+
+func discount(g gained) *big.Int {
+	term := big.NewInt(int64(g.gain))
+	return term.Lsh(term, 2*pointBits).Quo(term, logs.of(int64(g.place)+2, log2))
 }
 
 // ratio returns a/b of two fixed-point numbers; b is not 0.

@@ -349,27 +349,27 @@ func currency(t token) bool {
 }
 
 // readCase returns what is asked, what the case says outside of its claims, and the sources of its evidence.
-func readCase(c *matrix.Case) (asked, said []*prose, sources []string) {
+func (k *Checker) readCase(c *matrix.Case) (said []*prose) {
 	questions := []string{c.Query}
 	for _, m := range c.Messages {
 		questions = append(questions, m.Text)
 	}
-	asked = readAll(questions)
+	k.asked = k.readAll(questions)
 	var texts []string
 	for _, requirement := range c.Evidence.Required {
 		for _, gold := range requirement.AnyOf {
 			texts = append(texts, gold.Span, gold.Text)
-			sources = append(sources, gold.Source)
+			k.sources = append(k.sources, gold.Source)
 		}
 	}
-	return asked, append(asked[:len(asked):len(asked)], readAll(texts)...), sources
+	return append(slices.Clip(k.asked), k.readAll(texts)...)
 }
 
-func readAll(texts []string) []*prose {
+func (k *Checker) readAll(texts []string) []*prose {
 	var out []*prose
 	for _, text := range texts {
 		if text != "" {
-			out = append(out, readProse(text))
+			out = append(out, k.prose(text))
 		}
 	}
 	return out

@@ -18,7 +18,7 @@ import (
 // to three digits, or a word built of the same kinds of characters as a packed id or source (hr-nowhere beside hr-leave). Other words in
 // brackets, such as [sic], [Note], [2026] or the text of a link, cite nothing, nor does a number in code or 0: args[1].
 func FindCitations(answer string, packed []matrix.Packed) (cited, fabricated []string) {
-	if !strings.ContainsAny(answer, "[(【") {
+	if !mayCite(answer) {
 		return nil, nil
 	}
 	names := newCitable(packed)
@@ -98,8 +98,16 @@ type bracket struct {
 	link       bool // the text of a Markdown link
 }
 
+// mayCite reports whether there is a mark that opens a bracket.
+func mayCite(text string) bool {
+	return strings.IndexByte(text, '[') >= 0 || strings.IndexByte(text, '(') >= 0 || strings.Contains(text, "【")
+}
+
 // eachBracket visits brackets from left to right. It reads the text once: an opening mark starts over, so nesting costs nothing.
 func eachBracket(text string, visit func(bracket)) {
+	if !mayCite(text) {
+		return
+	}
 	open, closing := -1, ""
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -107,7 +115,7 @@ func eachBracket(text string, visit func(bracket)) {
 			open, closing = i, "]"
 		case c == '(':
 			open, closing = i, ")"
-		case strings.HasPrefix(text[i:], "【"):
+		case c == "【"[0] && strings.HasPrefix(text[i:], "【"):
 			open, closing = i, "】"
 		case open < 0 || !strings.HasPrefix(text[i:], closing):
 		default:
@@ -142,21 +150,37 @@ func afterSource(inner string) (rest string, ok bool) {
 
 // citable is what can be cited: packed items by id, by source and by position.
 type citable struct {
+	packed       []matrix.Packed
 	ids, sources map[string][]string // name → ids
-	folded       map[string]string   // a name without its case → the name, "" of several
-	positions    map[int]string
-	shapes       map[string]bool
+
+	// As loosely makes them, for names that are none of these.
+	positions map[int]string
+	folded    map[string]string // a name without its case → the name, "" of several
+	shapes    map[string]bool
 }
 
 func newCitable(packed []matrix.Packed) citable {
-	n := citable{ids: map[string][]string{}, sources: map[string][]string{}, positions: map[int]string{}, shapes: map[string]bool{}, folded: map[string]string{}}
-	for _, p := range packed {
+	n := citable{packed: packed, ids: make(map[string][]string, len(packed)), sources: map[string][]string{}}
+	for i := range packed {
+		p := &packed[i]
 		n.ids[p.ID] = []string{p.ID}
-		n.positions[p.Position] = p.ID
 		if p.Source != "" {
 			n.sources[p.Source] = append(n.sources[p.Source], p.ID)
 		}
-		for _, name := range []string{p.ID, p.Source} {
+	}
+	return n
+}
+
+// loosely makes what is looked at where a name is neither an id nor a source.
+func (n *citable) loosely() {
+	if n.folded != nil {
+		return
+	}
+	n.positions, n.folded, n.shapes = map[int]string{}, map[string]string{}, map[string]bool{}
+	for i := range n.packed {
+		p := &n.packed[i]
+		n.positions[p.Position] = p.ID
+		for _, name := range [...]string{p.ID, p.Source} {
 			key := foldString(name)
 			if known, ok := n.folded[key]; !ok {
 				n.folded[key] = name
@@ -168,7 +192,6 @@ func newCitable(packed []matrix.Packed) citable {
 			}
 		}
 	}
-	return n
 }
 
 // split returns the names in a bracket: all of it where that is a name, else its parts between commas and semicolons.
@@ -211,8 +234,11 @@ func (n *citable) resolve(name string) []string {
 	if ids := n.sources[name]; ids != nil {
 		return ids
 	}
-	if position, err := strconv.Atoi(name); err == nil && allDigits(name) && n.positions[position] != "" {
-		return []string{n.positions[position]}
+	n.loosely()
+	if allDigits(name) {
+		if position, err := strconv.Atoi(name); err == nil && n.positions[position] != "" {
+			return []string{n.positions[position]}
+		}
 	}
 	if known := n.folded[foldString(name)]; known != "" && known != name {
 		return n.resolve(known)
@@ -240,7 +266,11 @@ func (n *citable) looksLikeName(s string) bool {
 			return false
 		}
 	}
-	return letter && digit || n.shapes[shape(s)]
+	if letter && digit {
+		return true
+	}
+	n.loosely()
+	return n.shapes[shape(s)]
 }
 
 // shape writes runs of letters as a and runs of digits as 0: hr-2026-s2 is a-0-a0.

@@ -26,8 +26,18 @@ type Checker struct {
 	refusal []*pattern
 	asked   []*prose
 	sources []string // of the evidence
-	texts   sync.Map // by text reference: what was packed, read
-	answers sync.Map // by text: what was answered, read
+
+	mu      sync.Mutex           // for what was read
+	read    map[string]*prose    // texts: of the case, what was packed and what was answered
+	checked map[string][]checked // by the text of the answer
+}
+
+// checked is an answer that was judged, and what with.
+type checked struct {
+	said   Said
+	packed []matrix.Packed
+	bare   bool // it cites nothing and rests on nothing that was packed, as a refusal does: it is judged so in every context
+	AnswerCheck
 }
 
 type claimPatterns struct {
@@ -52,30 +62,29 @@ type AnswerCheck struct {
 func NewChecker(c *matrix.Case, refusal []string) (*Checker, error) {
 	k := &Checker{expect: c.Expect}
 	var problems []error
-	compile := func(where string, sources []string) []*pattern {
-		var out []*pattern
+	compile := func(where func() string, sources []string) []*pattern {
+		out := make([]*pattern, 0, len(sources))
 		for _, s := range sources {
-			p, err := newPattern(s)
+			p, err := newPattern(s, k.prose)
 			if err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", where, err))
+				problems = append(problems, fmt.Errorf("%s: %w", where(), err))
 				continue
 			}
 			out = append(out, p)
 		}
 		return out
 	}
-	asked, said, sources := readCase(c)
-	k.asked, k.sources = asked, sources
+	said := k.readCase(c)
 	for _, claim := range c.Claims {
 		k.claims = append(k.claims, claimPatterns{
 			id:    claim.ID,
-			said:  slices.Concat(said, readAll(append([]string{claim.Says}, claim.Any...))),
-			any:   compile(fmt.Sprintf("claim %q, any", claim.ID), claim.Any),
-			never: compile(fmt.Sprintf("claim %q, never", claim.ID), claim.Never),
+			said:  slices.Concat(said, k.readAll(append([]string{claim.Says}, claim.Any...))),
+			any:   compile(func() string { return fmt.Sprintf("claim %q, any", claim.ID) }, claim.Any),
+			never: compile(func() string { return fmt.Sprintf("claim %q, never", claim.ID) }, claim.Never),
 			cites: claim.Cites,
 		})
 	}
-	k.refusal = compile("refusal phrase", refusal)
+	k.refusal = compile(func() string { return "refusal phrase" }, refusal)
 	return k, errors.Join(problems...)
 }
 
@@ -84,13 +93,46 @@ func (k *Checker) Check(answer string, packed []matrix.Packed) AnswerCheck {
 	return k.CheckSaid(Said{Text: answer}, packed)
 }
 
-// CheckSaid judges what an answer says, its form read.
+// CheckSaid judges what an answer says, its form read. An answer is judged once, in each context in which that could come out otherwise.
 func (k *Checker) CheckSaid(said Said, packed []matrix.Packed) AnswerCheck {
-	text := k.answer(withoutPositions(said.Text))
+	k.mu.Lock()
+	earlier := k.checked[said.Text]
+	k.mu.Unlock()
+	if i := slices.IndexFunc(earlier, func(c checked) bool { return k.checksAlike(&c, &said, packed) }); i >= 0 {
+		return earlier[i].AnswerCheck
+	}
+	var items []read
+	asked := false
+	c := k.check(said, packed, func() []read {
+		if !asked {
+			items, asked = k.context(packed), true
+		}
+		return items
+	})
+	bare := !asked && len(said.Cited) == 0 && (said.Declared || !mayCite(said.Text))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.checked == nil {
+		k.checked = map[string][]checked{}
+	}
+	k.checked[said.Text] = append(k.checked[said.Text], checked{said, packed, bare, c})
+	return c
+}
+
+// checksAlike reports whether [Checker.check] finds what it found before in an answer of the same text: it reads what is compared here,
+// and nothing else.
+func (k *Checker) checksAlike(c *checked, said *Said, packed []matrix.Packed) bool {
+	return c.said.Refused == said.Refused && c.said.Declared == said.Declared && slices.Equal(c.said.Cited, said.Cited) &&
+		(c.bare || slices.EqualFunc(c.packed, packed, func(p, q matrix.Packed) bool {
+			return p.ID == q.ID && p.Position == q.Position && p.Source == q.Source && p.Text.Value == q.Text.Value && k.ofEvidence(&p) == k.ofEvidence(&q)
+		}))
+}
+
+func (k *Checker) check(said Said, packed []matrix.Packed, context func() []read) AnswerCheck {
+	text := k.prose(withoutPositions(said.Text))
 	c := AnswerCheck{Claims: make([]ClaimResult, 0, len(k.claims))}
 	c.Empty = !said.Refused && text.text == "" && foldString(said.Text) == ""
 	c.Citations, c.Fabricated = said.citations(packed)
-	context := sync.OnceValue(func() []read { return k.context(packed) })
 	stated, violated, missing := false, false, false
 	knows := &known{context: context}
 	for i := range k.claims {
@@ -175,35 +217,34 @@ type read struct {
 // context reads the packed items whose texts are told.
 func (k *Checker) context(packed []matrix.Packed) []read {
 	var out []read
-	for _, p := range packed {
-		if p.Text.Value == "" {
-			continue
+	for i := range packed {
+		if p := &packed[i]; p.Text.Value != "" {
+			out = append(out, read{p.ID, k.ofEvidence(p), k.prose(p.Text.Value)})
 		}
-		out = append(out, read{p.ID, p.Gold || slices.Contains(k.sources, p.Source) || slices.Contains(k.sources, p.ID), k.prose(p.Text)})
 	}
 	return out
 }
 
-// prose reads a text once, however often it is packed.
-func (k *Checker) prose(t matrix.Text) *prose {
-	if t.Ref == "" {
-		return readProse(t.Value)
-	}
-	if known, ok := k.texts.Load(t.Ref); ok {
-		return known.(*prose)
-	}
-	p := readProse(t.Value)
-	k.texts.Store(t.Ref, p)
-	return p
+// ofEvidence reports whether a packed item comes from a source of the evidence.
+func (k *Checker) ofEvidence(p *matrix.Packed) bool {
+	return p.Gold || slices.Contains(k.sources, p.Source) || slices.Contains(k.sources, p.ID)
 }
 
-// answer reads an answer once, however often it was given.
-func (k *Checker) answer(text string) *prose {
-	if known, ok := k.answers.Load(text); ok {
-		return known.(*prose)
+// prose reads a text once, however often it is given.
+func (k *Checker) prose(text string) *prose {
+	k.mu.Lock()
+	p := k.read[text]
+	k.mu.Unlock()
+	if p != nil {
+		return p
 	}
-	p := readProse(text)
-	k.answers.Store(text, p)
+	p = readProse(text)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.read == nil {
+		k.read = map[string]*prose{}
+	}
+	k.read[text] = p
 	return p
 }
 

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -216,7 +218,7 @@ func FuzzLiteralMatchesItself(f *testing.F) {
 		if _, ok := expression(s); ok {
 			return
 		}
-		p, err := newPattern(s)
+		p, err := newPattern(s, readProse)
 		if err != nil {
 			return
 		}
@@ -224,4 +226,72 @@ func FuzzLiteralMatchesItself(f *testing.F) {
 			t.Errorf("%q does not match itself: tokens %+v", s, p.tokens)
 		}
 	})
+}
+
+// An answer is judged as if no other had been judged before it, in whatever order they come.
+func TestEachAnswerIsJudgedByItself(t *testing.T) {
+	t.Parallel()
+	c := &matrix.Case{
+		Query: "What is the fee?",
+		Claims: []matrix.Claim{
+			{ID: "fee", Any: []string{"60 crowns"}, Never: []string{"70 crowns"}},
+			{ID: "cited", Cites: []string{"fees"}},
+		},
+		Evidence: matrix.Evidence{Required: []matrix.Requirement{{AnyOf: []matrix.Gold{{Source: "fees", Span: "60 crowns"}}}}},
+		Expect:   matrix.ExpectAnswer,
+	}
+	item := func(position int, id, source, text string, gold bool) matrix.Packed {
+		return matrix.Packed{Position: position, ID: id, Source: source, Gold: gold, Text: matrix.Text{Ref: id + text, Value: text}}
+	}
+	contexts := [][]matrix.Packed{
+		nil,
+		{item(1, "a", "fees", "The fee is 60 crowns.", false)},
+		{item(1, "a", "fees", "The fee is at most 60 crowns.", false)}, // so that a bound in the answer is no other quantity
+		{item(1, "a", "lunch", "The fee is at most 60 crowns.", false)},
+		{item(1, "a", "lunch", "The fee is at most 60 crowns.", true)},
+		{item(2, "a", "fees", "The fee is 60 crowns.", false)},
+		{item(1, "b", "fees", "The fee is 60 crowns.", false)},
+		{item(1, "a", "fees", "", false)},
+	}
+	var answers []Said
+	for _, text := range []string{"I don't know.", "60 crowns", "60 crowns [1]", "60 crowns [a]", "at most 60 crowns", "70 crowns, said nobody", "nothing of it", "nothing [a]", "nothing [1]", ""} {
+		answers = append(answers, Said{Text: text}, Said{Text: text, Refused: true}, Said{Text: text, Declared: true},
+			Said{Text: text, Declared: true, Cited: []string{"a"}}, Said{Text: text, Declared: true, Cited: []string{"a", "1"}}, Said{Text: text, Declared: true, Cited: []string{"a\x001"}})
+	}
+	type asked struct {
+		said   Said
+		packed []matrix.Packed
+	}
+	var all []asked
+	for _, said := range answers {
+		for _, packed := range contexts {
+			all = append(all, asked{said, packed})
+		}
+	}
+	checker := func() *Checker {
+		k, err := NewChecker(c, []string{"I don't know"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	differ := map[string]bool{}
+	forwards, backwards := checker(), checker()
+	var want []AnswerCheck
+	for _, a := range all {
+		want = append(want, checker().CheckSaid(a.said, a.packed))
+		differ[fmt.Sprintf("%+v", want[len(want)-1])] = true
+	}
+	for i, a := range all {
+		j := len(all) - 1 - i
+		if got := forwards.CheckSaid(a.said, a.packed); !reflect.DeepEqual(got, want[i]) {
+			t.Errorf("%+v in %+v: %+v, and by itself %+v", a.said, a.packed, got, want[i])
+		}
+		if got := backwards.CheckSaid(all[j].said, all[j].packed); !reflect.DeepEqual(got, want[j]) {
+			t.Errorf("%+v in %+v, the last first: %+v, and by itself %+v", all[j].said, all[j].packed, got, want[j])
+		}
+	}
+	if len(differ) < 20 {
+		t.Errorf("%d answers are judged in %d ways only", len(all), len(differ))
+	}
 }

@@ -1,13 +1,13 @@
 package verdict
 
-import "fmt"
+import "strconv"
 
 // counted writes "1 trial" and "2 trials".
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return strconv.Itoa(n) + " " + many
 }
 
 // returned writes how many items the search returned, with the verb for those of them that are spoken of.

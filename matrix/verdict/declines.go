@@ -31,7 +31,7 @@ var refusing = sync.OnceValue(func() map[string][]*pattern {
 		"не знаю", "нет информации", "не могу ответить", "не содержит", "не содержат", "不知道", "无法回答", "無法回答", "没有相关", "沒有相關", "没有提到", "没有找到", "未提及", "わかりません", "分かりません", "お答えできません", "記載されていません", "情報がありません",
 		"모르겠습니다", "답변할 수 없습니다", "정보가 없습니다", "لا أعرف", "لا أعلم", "لا تتوفر", "لا توجد معلومات", "bilmiyorum", "bilgi yok",
 	} {
-		p, err := newPattern(phrase)
+		p, err := newPattern(phrase, readProse)
 		if err != nil {
 			panic(err) // a phrase of this list without a word
 		}

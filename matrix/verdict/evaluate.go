@@ -37,10 +37,14 @@ func evaluate(x *facts, digest, ruleset string) Evaluation {
 	if ev.Defects == nil {
 		ev.Defects = []Defect{}
 	}
+	cells := make([]CellResult, 0, len(p.Cells))
 	for _, planned := range p.Cells {
 		if c := x.cells[planned.Cell]; planned.Condition != matrix.IfDecides || c.asked() > 0 {
-			ev.Cells = append(ev.Cells, c.result)
+			cells = append(cells, c.result)
 		}
+	}
+	if len(cells) > 0 {
+		ev.Cells = cells
 	}
 	ev.Findings = append(ev.Findings, w.disagreements()...)
 	ev.Findings = append(ev.Findings, x.rewriteFindings()...)
@@ -189,9 +193,8 @@ const (
 
 // judgeable returns why no stage may be blamed, "" where one may.
 func (w *walker) judgeable() string {
-	a := w.cells[matrix.CellA]
 	switch {
-	case !a.fails(), w.unstableIndex(), len(w.defects) > 0 && w.c.Expect != matrix.ExpectAnswer:
+	case !w.a.fails(), w.unstableIndex(), len(w.defects) > 0 && w.c.Expect != matrix.ExpectAnswer:
 		return "A"
 	}
 	return ""

@@ -26,7 +26,7 @@ func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, k
 	if err != nil {
 		return Features{}, fmt.Errorf("pipeline.answer.citations: %w", err)
 	}
-	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, keys: keys, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}, contexts: map[string]*context{}, read: map[string][]readTrial{}}
+	x := &extractor{e: e, c: c, o: o, checker: checker, answers: answers, keys: keys, spans: map[string]Span{}, folded: map[string]Folded{}, words: map[string][]string{}, hits: map[string]map[string]*matrix.Hit{}, contexts: map[string]*context{}, read: map[string][]readTrial{}, bares: map[string]bareText{}}
 	x.readBase()
 	if known != nil {
 		return x.more(known), nil
@@ -38,12 +38,14 @@ func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, k
 	for i := range o.Store.Gold {
 		f.Gold = append(f.Gold, x.gold(&o.Store.Gold[i]))
 	}
-	f.Trials = slices.Grow(f.Trials, len(o.Trials))
 	for i := range o.Retrievals {
 		f.Retrievals = append(f.Retrievals, x.retrieval(&o.Retrievals[i]))
 	}
+	if len(o.Trials) > 0 {
+		f.Trials = make([]TrialFeatures, len(o.Trials))
+	}
 	for i := range o.Trials {
-		f.Trials = append(f.Trials, x.trial(&o.Trials[i]))
+		x.trial(&f.Trials[i], &o.Trials[i])
 	}
 	x.number(f.Trials)
 	return f, nil
@@ -52,7 +54,7 @@ func ExtractMore(e *matrix.Experiment, c *matrix.Case, o *matrix.Observations, k
 // more reads what is not known yet.
 func (x *extractor) more(known *Features) Features {
 	f := *known
-	f.Trials = make([]TrialFeatures, 0, len(x.o.Trials))
+	f.Trials = make([]TrialFeatures, len(x.o.Trials))
 	f.Retrievals = slices.Clip(f.Retrievals)
 	for i := len(f.Retrievals); i < len(x.o.Retrievals); i++ {
 		f.Retrievals = append(f.Retrievals, x.retrieval(&x.o.Retrievals[i]))
@@ -67,9 +69,9 @@ func (x *extractor) more(known *Features) Features {
 	}
 	for i := range x.o.Trials {
 		if at, ok := read[place{x.o.Trials[i].Cell, x.o.Trials[i].Rep}]; ok {
-			f.Trials = append(f.Trials, known.Trials[at])
+			f.Trials[i] = known.Trials[at]
 		} else {
-			f.Trials = append(f.Trials, x.trial(&x.o.Trials[i]))
+			x.trial(&f.Trials[i], &x.o.Trials[i])
 		}
 	}
 	x.number(f.Trials)
@@ -90,13 +92,14 @@ type extractor struct {
 	contexts map[string]*context    // by the references of their texts
 	last     foldedPrompt           // of the trial before: repetitions share their prompt
 	read     map[string][]readTrial // by the reference of the answer
+	bares    map[string]bareText    // by the text of the answer
 	keys     AnswerKeys
 }
 
 // readTrial is a trial that was read.
 type readTrial struct {
 	trial    *matrix.Trial
-	features TrialFeatures
+	features *TrialFeatures
 }
 
 // foldedPrompt is a prompt, read once.
@@ -106,7 +109,7 @@ type foldedPrompt struct {
 	folded   Folded
 	messages []string       // folded
 	counts   map[string]int // of its words; nil where nobody asked
-	shown    *shown         // nil: nothing
+	shown    *readTrial     // the last one with this prompt and a context; nil: none
 }
 
 // words returns how often each word stands in the prompt.
@@ -115,12 +118,6 @@ func (p *foldedPrompt) words() map[string]int {
 		p.counts = countWords(p.folded.String())
 	}
 	return p.counts
-}
-
-// shown is what the last trial with a prompt had in its context.
-type shown struct {
-	TrialFeatures
-	trial *matrix.Trial
 }
 
 func (x *extractor) readPrompt(messages []matrix.PromptMessage) *foldedPrompt {
@@ -239,11 +236,11 @@ func (x *extractor) lacks(want matrix.Gold) []string {
 			return nil
 		}
 		for j := range all.Items {
-			stored = append(stored, x.checker.prose(all.Items[j].Text))
+			stored = append(stored, x.checker.prose(all.Items[j].Text.Value))
 		}
 	}
 	var out []string
-	gold := readProse(want.Text)
+	gold := x.checker.prose(want.Text)
 	for i := range x.checker.claims {
 		states := func(text *prose) bool {
 			return slices.ContainsFunc(x.checker.claims[i].any, func(p *pattern) bool { _, found, _ := p.find(text); return found })
@@ -400,20 +397,18 @@ func (x *extractor) named(requirement int, id, source string) bool {
 }
 
 // trial reads a trial. One that differs in nothing that is read from an earlier one, as repetitions do that are answered alike, says the same.
-func (x *extractor) trial(t *matrix.Trial) TrialFeatures {
-	var out TrialFeatures
+func (x *extractor) trial(out *TrialFeatures, t *matrix.Trial) {
 	earlier := x.read[t.Answer.Ref]
 	if i := slices.IndexFunc(earlier, func(r readTrial) bool { return readsAlike(r.trial, t) }); i >= 0 {
-		out = earlier[i].features
+		*out = *earlier[i].features
 	} else {
-		out = x.readTrial(t)
+		x.readTrial(out, t)
 		x.read[t.Answer.Ref] = append(earlier, readTrial{t, out})
 	}
 	out.CallKey, out.Cell, out.Rep = t.CallKey, t.Cell, t.Rep
 	if t.Sensitivity == matrix.Restricted {
 		out.CallKey = ""
 	}
-	return out
 }
 
 // readsAlike reports whether [extractor.readTrial] finds the same in two trials: it reads what is compared here, and nothing else.
@@ -425,22 +420,21 @@ func readsAlike(a, b *matrix.Trial) bool {
 	})
 }
 
-func (x *extractor) readTrial(t *matrix.Trial) (out TrialFeatures) {
+func (x *extractor) readTrial(out *TrialFeatures, t *matrix.Trial) {
 	prompt := x.readPrompt(t.Prompt)
-	x.readPacked(&out, t, prompt)
-	if t.Status != matrix.StatusOK {
-		return out
+	x.readPacked(out, t, prompt)
+	if t.Status == matrix.StatusOK {
+		x.readAnswer(out, t, prompt)
 	}
-	x.readAnswer(&out, t, prompt)
-	return out
 }
 
 // readPacked reads the context of a trial. Of repetitions that share it, only the first is read.
 func (x *extractor) readPacked(out *TrialFeatures, t *matrix.Trial, prompt *foldedPrompt) {
 	if s := prompt.shown; s != nil && len(t.Packed) > 0 && &t.Packed[0] == &s.trial.Packed[0] && len(t.Packed) == len(s.trial.Packed) &&
 		t.Retrieval == s.trial.Retrieval && t.By == s.trial.By && slices.Equal(t.Unobserved, s.trial.Unobserved) {
-		out.Gold, out.Carried, out.Worded, out.Named = s.Gold, s.Carried, s.Worded, s.Named
-		out.Altered, out.Forbidden, out.Superseded = s.Altered, s.Forbidden, s.Superseded
+		same := s.features
+		out.Gold, out.Carried, out.Worded, out.Named = same.Gold, same.Carried, same.Worded, same.Named
+		out.Altered, out.Forbidden, out.Superseded = same.Altered, same.Forbidden, same.Superseded
 		return
 	}
 	for i := range x.c.Evidence.Required {
@@ -471,7 +465,7 @@ func (x *extractor) readPacked(out *TrialFeatures, t *matrix.Trial, prompt *fold
 		out.Superseded = out.Superseded || x.outdated(p.ID, p.Source, p.Revision)
 	}
 	if len(t.Packed) > 0 {
-		prompt.shown = &shown{TrialFeatures: *out, trial: t}
+		prompt.shown = &readTrial{t, out}
 	}
 }
 
@@ -486,11 +480,32 @@ func (x *extractor) readAnswer(out *TrialFeatures, t *matrix.Trial, prompt *fold
 		out.Fabricated = nil // what could be cited is not known
 	}
 	if told, ok := x.supportTexts(t); ok && !check.Refused && !check.Empty {
-		out.Unsupported = x.checker.unsupported(said.Text, told)
+		if out.Unsupported, ok = told.unsupported[said.Text]; !ok {
+			out.Unsupported = x.checker.unsupported(said.Text, told)
+			told.unsupported[said.Text] = out.Unsupported
+		}
 	}
-	if bare := FoldText(StripCitations(said.Text)).String(); bare != "" && !check.Refused {
-		out.Copied = strings.Contains(prompt.folded.String(), strings.TrimRight(bare, " .!?"))
-		answer := distinctWords(bare)
-		out.Grounded = out.Copied || mostlyIn(answer, prompt.words()) && !foreignFigure(answer, prompt.words())
+	if check.Refused {
+		return
 	}
+	if bare := x.bare(said.Text); bare.text != "" {
+		out.Copied = strings.Contains(prompt.folded.String(), strings.TrimRight(bare.text, " .!?"))
+		out.Grounded = out.Copied || mostlyIn(bare.words, prompt.words()) && !foreignFigure(bare.words, prompt.words())
+	}
+}
+
+// bareText is an answer without citations, folded, and its distinct words.
+type bareText struct {
+	text  string
+	words []string
+}
+
+func (x *extractor) bare(answer string) bareText {
+	b, ok := x.bares[answer]
+	if !ok {
+		b.text = FoldText(StripCitations(answer)).String()
+		b.words = distinctWords(b.text)
+		x.bares[answer] = b
+	}
+	return b
 }

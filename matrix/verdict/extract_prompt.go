@@ -104,7 +104,8 @@ func (x *extractor) mostlyAdded(t matrix.Text) bool {
 }
 
 func countWords(s string) map[string]int {
-	n := map[string]int{}
+	const each = 8 // bytes of a text, of which many words are the same
+	n := make(map[string]int, len(s)/each)
 	for w := range wordsIn(s) {
 		n[w]++
 	}

@@ -58,6 +58,7 @@ type facts struct {
 
 	rules  []Rule // by which it is decided, in their order
 	cells  map[matrix.CellID]*cellFacts
+	a      *cellFacts        // A among them; nil where it is not planned
 	search *matrix.Retrieval // C
 	found  *RetrievalFeatures
 	gold   []*goldState
@@ -169,6 +170,7 @@ func factsWith(e *matrix.Experiment, c *matrix.Case, p *matrix.Plan, o *matrix.O
 		}
 		x.cells[planned.Cell] = &cells[i]
 	}
+	x.a = x.cells[matrix.CellA]
 	x.makeRoom()
 	trials := x.heed()
 	for i := range o.Trials {

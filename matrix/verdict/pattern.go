@@ -25,7 +25,7 @@ const (
 var nearOrder = map[string]int{NearOtherNumber: 1, NearOtherDate: 2, NearAmbiguousDate: 3, NearAmbiguousNumber: 4, NearUndecided: 5, NearRange: 6, NearRate: 7, NearBounded: 8, NearFormer: 9, NearNegated: 10}
 
 func nearer(a, b string) string {
-	if nearOrder[b] > nearOrder[a] {
+	if b != "" && nearOrder[b] > nearOrder[a] {
 		return b
 	}
 	return a
@@ -41,8 +41,8 @@ type pattern struct {
 	name     bool   // holds a hyphen, or a digit in a word, as names do
 }
 
-// newPattern reads a literal or, between slashes, an RE2 expression.
-func newPattern(source string) (*pattern, error) {
+// newPattern reads a literal, as the function given does, or an RE2 expression between slashes.
+func newPattern(source string, reads func(string) *prose) (*pattern, error) {
 	p := &pattern{source: source}
 	if inner, ok := expression(source); ok {
 		expr, err := regexp.Compile(inner)
@@ -53,7 +53,7 @@ func newPattern(source string) (*pattern, error) {
 		p.negative = holdsNegator(tokenise(tokenText(classEscape.ReplaceAllString(inner, " "))))
 		return p, nil
 	}
-	read := readProse(source)
+	read := reads(source)
 	p.tokens, p.values = read.tokens, read
 	for n := len(p.tokens); n > 1 && p.tokens[n-1].kind == tokenMark && strings.Trim(p.tokens[n-1].text, ".,;:!?") == ""; n-- {
 		p.tokens = p.tokens[:n-1] // the full stop of a sentence is no part of what it states

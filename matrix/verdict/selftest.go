@@ -47,7 +47,7 @@ func (t *selfTest) say(format string, args ...any) {
 }
 
 func (t *selfTest) gold(gold string) {
-	text := readProse(gold)
+	text := t.checker.prose(gold)
 	for i := range t.checker.claims {
 		claim := &t.checker.claims[i]
 		near, met := "", len(claim.any) == 0
@@ -75,7 +75,7 @@ func (t *selfTest) changed(gold string) {
 	if !ok {
 		return
 	}
-	text := readProse(strings.Map(func(r rune) rune {
+	text := t.checker.prose(strings.Map(func(r rune) rune {
 		if isDigit(r) {
 			return digit
 		}
@@ -136,14 +136,14 @@ func (p *pattern) numeric() bool {
 }
 
 func (t *selfTest) wrong() {
-	text := readProse(wrongAnswer)
+	text := t.checker.prose(wrongAnswer)
 	for i := range t.checker.claims {
 		for _, p := range t.checker.claims[i].any {
 			if p.expr != nil && p.expr.MatchString("") {
 				t.say("claim %q is broken: expression %q matches the empty text", t.checker.claims[i].id, p.source)
 			} else if _, found, _ := p.find(text); found {
 				t.say("claim %q is broken: %q matches the wrong answer %q", t.checker.claims[i].id, p.source, wrongAnswer)
-			} else if p.expr == nil && !p.holds(readProse(p.source)) {
+			} else if p.expr == nil && !p.holds(p.values) {
 				t.say("claim %q is broken: %q does not match itself", t.checker.claims[i].id, p.source)
 			}
 		}

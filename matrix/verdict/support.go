@@ -12,10 +12,12 @@ type context struct {
 	numbers    map[string]bool // by value
 	dates      []date
 	quantities []*quantity
+
+	unsupported map[string][]Extent // by the text of an answer
 }
 
 func readContext(texts []*prose) *context {
-	c := &context{words: map[string]bool{}, numbers: map[string]bool{}}
+	c := &context{words: map[string]bool{}, numbers: map[string]bool{}, unsupported: map[string][]Extent{}}
 	for _, p := range texts {
 		for i := range p.tokens {
 			switch t := &p.tokens[i]; t.kind {
@@ -54,7 +56,7 @@ const leastWords = 3
 // of refusal; and what is nothing but citations. The overlap knows no meaning: an unsupported sentence may be a true paraphrase, and a
 // supported one may turn the context round. So it decides nothing.
 func (k *Checker) unsupported(answer string, c *context) []Extent {
-	p := k.answer(withoutCitations(answer))
+	p := k.prose(withoutCitations(answer))
 	var out []Extent
 	for from := 0; from < len(p.tokens); {
 		to := from + 1
@@ -188,12 +190,12 @@ func (x *extractor) supportTexts(t *matrix.Trial) (c *context, ok bool) {
 	var texts []*prose
 	for _, p := range t.Packed {
 		if told {
-			texts = append(texts, x.checker.prose(p.Text))
+			texts = append(texts, x.checker.prose(p.Text.Value))
 		}
 	}
 	for _, m := range t.Prompt {
 		if !told {
-			texts = append(texts, readProse(m.Text.Value))
+			texts = append(texts, x.checker.prose(m.Text.Value))
 		}
 	}
 	texts = append(texts, x.checker.asked...)

@@ -31,7 +31,8 @@ func TestReplayedReport(t *testing.T) {
 			},
 			func(b *results.Bundle) error {
 				b.Features, b.Evaluation = verdict.Features{}, verdict.Evaluation{}
-				return errors.Join(json.Unmarshal(r.Features, &b.Features), json.Unmarshal(r.Evaluation, &b.Evaluation))
+				features, evaluation, err := r.Derived()
+				return errors.Join(err, json.Unmarshal(features, &b.Features), json.Unmarshal(evaluation, &b.Evaluation))
 			},
 		} {
 			b, err := results.Open(path)

@@ -93,13 +93,17 @@ func replay(w io.Writer, bundles []string) error {
 		if err != nil {
 			return err
 		}
+		features, evaluation, err := r.Derived()
+		if err != nil {
+			return err
+		}
 		b.Features, b.Evaluation = r.Bundle.Features, r.Bundle.Evaluation
 		var page bytes.Buffer
 		if err := report.Explain(&page, b, report.Options{Full: true}); err != nil {
 			return err
 		}
 		fmt.Fprintf(w, "%s derived=%t same=%t %s features=%x evaluation=%x report=%x\n", filepath.Base(path), v.Derived, r.Same, r.Now.Verdict,
-			sha256.Sum256(r.Features), sha256.Sum256(r.Evaluation), sha256.Sum256(page.Bytes()))
+			sha256.Sum256(features), sha256.Sum256(evaluation), sha256.Sum256(page.Bytes()))
 	}
 	return nil
 }
