@@ -293,7 +293,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	s.reuse.expect(cases)
 	s.later = &rescan{experiment: s.experiment, cases: cases}
 	s.rights = rightsOf(s.experiment, cases)
-	for _, note := range b.storeInfo.Notes {
+	for _, note := range slices.Concat(b.storeInfo.Notes, b.says) {
 		s.warn(note)
 	}
 	if s.recording != nil {

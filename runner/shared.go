@@ -51,6 +51,13 @@ func (s *shared) attempt(role string, far bool, a adapters.Attempt) error {
 	return err
 }
 
+// reuse counts answers that were not asked for again.
+func (s *shared) reuse(asked matrix.Asked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Near = matrix.AddAsked(s.Near, asked)
+}
+
 func (s *shared) now() results.Shared {
 	s.mu.Lock()
 	defer s.mu.Unlock()
