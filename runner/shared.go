@@ -68,7 +68,7 @@ func (s *shared) now() results.Shared {
 func failedStart(e *results.Execution, l *experiments.Loaded, o *Options, failure error) error {
 	summary := results.NewSummary(e.ID(), &l.Experiment)
 	summary.Bundles, summary.Planned, summary.Stopped = e.Dir(), len(l.Cases), whyStopped(failure)
-	summary.Share(&l.Experiment, o.shared.now(), nil, 0)
+	summary.Share(&l.Experiment, o.shared.now(), nil, nil, 0, 0)
 	summary.Total()
 	if o.ExitCode != nil {
 		summary.Exit = o.ExitCode(failure)

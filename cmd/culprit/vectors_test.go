@@ -113,6 +113,9 @@ func TestKilledWhileDocumentsAreEmbedded(t *testing.T) {
 				if left := keptFiles(t, cache); len(left) > 0 {
 					t.Errorf("left: %q", left)
 				}
+				if how[0] != "probe" {
+					p.holdBill(t, filepath.Join(dir, defaultResults), how)
+				}
 				if how[0] == "resume" {
 					end := p.settleShared(t, filepath.Join(dir, defaultResults))
 					if s, err := results.ReadSummary(filepath.Join(dir, defaultResults), end.Execution); err != nil || s.Shared.Reused != (at-1)*batch {
