@@ -150,12 +150,14 @@ func TestFailedWhileDocumentsAreEmbedded(t *testing.T) {
 	t.Parallel()
 	const documents, batch = 40, 5
 	p := newTill(t, 0)
+	p.mu.Lock()
 	p.fails = func(n int, _ string) int {
 		if n == 4 {
 			return http.StatusInternalServerError
 		}
 		return 0
 	}
+	p.mu.Unlock()
 	dir := library(t, p, documents, batch, 10)
 	folder := filepath.Join(dir, defaultResults)
 	run := start(t, dir, nil, "run", "shop.yaml")
