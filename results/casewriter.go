@@ -197,7 +197,7 @@ func (w *CaseWriter) Abort() error {
 	if keep {
 		err = w.record(Record{Type: RecordNote, At: w.stamp(), Text: "the work was given up"}, true)
 	}
-	w.exec.doubt(w.name, w.InDoubt())
+	w.exec.doubt(w.name, w.Bill())
 	return w.fail(errors.Join(err, w.clear(keep)))
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/culprit-rag/culprit/matrix"
 )
 
-// totalsOf counts what was asked, and what it costs, from the records alone.
-func totalsOf(e *matrix.Experiment, asked []matrix.Asked) Totals {
+// TotalsOf counts what was asked of the backends of an experiment, and what it costs.
+func TotalsOf(e *matrix.Experiment, asked []matrix.Asked) Totals {
 	var t Totals
 	paid := e.Paid()
 	for i := range asked {
@@ -79,6 +79,8 @@ func (t *Totals) add(c Totals) {
 	t.Judgements += c.Judgements
 	t.Paid += c.Paid
 	t.InDoubt += c.InDoubt
+	t.PaidElsewhere += c.PaidElsewhere
+	t.InDoubtElsewhere += c.InDoubtElsewhere
 	t.TokensIn = addCount(t.TokensIn, c.TokensIn)
 	t.TokensOut = addCount(t.TokensOut, c.TokensOut)
 	t.CostLeast = int64(matrix.Micro(t.CostLeast).Plus(matrix.Micro(c.CostLeast)))

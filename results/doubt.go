@@ -1,11 +1,14 @@
 package results
 
+import "maps"
+
 // doubts counts the calls of a journal that were announced and of which nothing tells what came of them: nobody knows whether they were
 // made, and are billed. One that is made again is another call: it has an outcome of its own.
 type doubts struct {
-	open   map[string]bool  // durable calls that were announced and have no outcome, by call key
-	tries  int              // of which it was said what is done about them
-	others map[doubted]bool // those of another execution
+	open   map[string]string // the role of durable calls that were announced and have no outcome, by call key
+	tries  int               // of which it was said what is done about them
+	others map[doubted]bool  // those of another execution
+	paid   map[string]int    // calls of this execution besides of which an outcome tells that they may have to be paid for, by role
 }
 
 // doubted is a try of another execution.
@@ -17,7 +20,7 @@ type doubted struct {
 // take reads one record.
 func (d *doubts) take(r *Record) {
 	if d.open == nil {
-		*d = doubts{open: map[string]bool{}, others: map[doubted]bool{}}
+		*d = doubts{open: map[string]string{}, others: map[doubted]bool{}, paid: map[string]int{}}
 	}
 	switch {
 	case r.Type == RecordInDoubt && r.From != "":
@@ -26,8 +29,13 @@ func (d *doubts) take(r *Record) {
 		d.tries++
 		delete(d.open, r.CallKey)
 	case r.Type == RecordIntent && r.Durable && r.From == "":
-		d.open[r.CallKey] = true
+		if d.open[r.CallKey] = r.Role; r.Role == "" { // the journal is older than these names
+			d.paid[""]++
+		}
 	case r.Type == RecordResult || r.Type == RecordFailure:
+		if role, ok := d.open[r.CallKey]; ok && !r.Unmade && r.Spent.Calls > 0 {
+			d.paid[role]++
+		}
 		delete(d.open, r.CallKey)
 	}
 }
@@ -35,14 +43,50 @@ func (d *doubts) take(r *Record) {
 // count returns how many there are.
 func (d *doubts) count() int { return len(d.open) + d.tries + len(d.others) }
 
-// InDoubt counts the calls that were announced and of which nothing tells what came of them, those among them that were made again, and those
-// of other executions that were made again here.
-func (j *Journal) InDoubt() int {
-	var d doubts
+// Bill is what the journals of an execution tell of its own calls.
+type Bill struct {
+	paid      map[string]int
+	InDoubt   int // calls that were announced and of which nothing tells what came of them, those among them that were made again
+	Elsewhere int // calls in doubt of other executions, that were made again here
+}
+
+// Paid counts the calls to the backends in some roles of which an outcome tells that they may have to be paid for.
+func (b *Bill) Paid(roles []string) (n int) {
+	for _, role := range roles {
+		n += b.paid[role]
+	}
+	return n
+}
+
+func (d *doubts) bill() Bill {
+	return Bill{paid: maps.Clone(d.paid), InDoubt: len(d.open) + d.tries, Elsewhere: len(d.others)}
+}
+
+func (j *Journal) doubts() (d doubts) {
 	for i := range j.Records {
 		d.take(&j.Records[i])
 	}
+	return d
+}
+
+// Bill returns what the journal tells of the calls of its own execution.
+func (j *Journal) Bill() Bill {
+	d := j.doubts()
+	return d.bill()
+}
+
+// InDoubt counts the calls that were announced and of which nothing tells what came of them, those among them that were made again, and those
+// of other executions that were made again here.
+func (j *Journal) InDoubt() int {
+	d := j.doubts()
 	return d.count()
+}
+
+// Bill returns what the journal of the case tells so far, as [Journal.Bill] does.
+func (w *CaseWriter) Bill() Bill {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.doubts.bill()
 }
 
 // InDoubt counts the calls of the case that were announced and of which nothing tells what came of them, as [Journal.InDoubt] does.
@@ -53,21 +97,21 @@ func (w *CaseWriter) InDoubt() int {
 }
 
 // doubt takes note of what is in doubt of a case that has no bundle yet.
-func (e *Execution) doubt(name string, n int) {
+func (e *Execution) doubt(name string, b Bill) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.doubts == nil {
-		e.doubts = map[string]int{}
+		e.doubts = map[string]Bill{}
 	}
-	e.doubts[name] = n
+	e.doubts[name] = b
 }
 
-// Doubts counts the calls in doubt of the cases that have no bundle.
-func (e *Execution) Doubts() (n int) {
+// Doubts counts the calls in doubt of the cases that have no bundle, those of other executions that were made again among them: elsewhere.
+func (e *Execution) Doubts() (n, elsewhere int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, of := range e.doubts {
-		n += of
+		n, elsewhere = n+of.InDoubt+of.Elsewhere, elsewhere+of.Elsewhere
 	}
-	return n
+	return n, elsewhere
 }

@@ -15,6 +15,7 @@ type Dropped struct {
 	Execution ExecutionID `json:"execution"`
 	Cases     int         `json:"cases"`
 	Calls     int         `json:"calls"`            // tries that its journals announce, of calls that leave the machine or cost money
+	Paid      int         `json:"paid"`             // of Calls, those of which an outcome tells that they may have to be paid for
 	Answers   int         `json:"answers"`          // answers to them, which are lost
 	InDoubt   int         `json:"in_doubt"`         // of Calls, those of which nothing tells what came back
 	Unread    int         `json:"unread,omitempty"` // cases whose journal is damaged: their calls are not counted
@@ -31,7 +32,7 @@ func Drop(out string, id ExecutionID) (*Dropped, error) {
 		err = e.dropping(d)
 	}
 	if err == nil {
-		err = e.enter(LedgerRecord{Type: LedgerDrop, Cases: d.Cases, Calls: d.Calls, Answers: d.Answers, InDoubt: d.InDoubt, Unread: d.Unread})
+		err = e.enter(LedgerRecord{Type: LedgerDrop, Cases: d.Cases, Calls: d.Calls, Paid: d.Paid, Answers: d.Answers, InDoubt: d.InDoubt, Unread: d.Unread})
 	}
 	if err == nil {
 		err = e.root.RemoveAll(path.Join(workFolder, string(id)))
@@ -51,7 +52,12 @@ func (e *Execution) dropping(d *Dropped) error {
 	if err != nil {
 		return err
 	}
+	i, err := e.invocation()
+	if err != nil {
+		return err
+	}
 	d.InDoubt += s.Doubt
+	d.Paid += paidOf(s.Far)
 	for _, a := range s.Far {
 		d.Calls += a.Calls
 	}
@@ -71,7 +77,9 @@ func (e *Execution) dropping(d *Dropped) error {
 				d.Unread++
 				continue
 			}
-			d.InDoubt += w.Doubts() - len(w.doubts.others)
+			b := w.doubts.bill()
+			d.InDoubt += b.InDoubt
+			d.Paid += b.Paid(i.Pins.paid())
 			for _, p := range w.Calls {
 				if p.From != e.id {
 					continue

@@ -58,7 +58,7 @@ type Execution struct {
 	from  map[ExecutionID]*Taken
 	lost  []matrix.Asked // by calls of others whose answers were not taken, though the rest of their work was
 	// doubts are the calls in doubt of each case without a bundle, by the name of the case.
-	doubts map[string]int
+	doubts map[string]Bill
 
 	secret func([]byte) bool // nil: nothing is known of secrets
 
@@ -219,7 +219,7 @@ func (e *Execution) openCase(c *matrix.Case, caseDigest, pinsDigest string) (_ *
 			return nil, errors.Join(err, w.Abort())
 		}
 	}
-	e.doubt(w.name, w.InDoubt())
+	e.doubt(w.name, w.Bill())
 	return w, nil
 }
 

@@ -245,7 +245,7 @@ func rebuildSummary(out string, id ExecutionID) (*Summary, error) {
 			return nil, err
 		}
 		c := Summarise(b.Evaluation, &b.Experiment, &b.Observations, path)
-		c.Doubt(j.InDoubt())
+		c.Settle(&b.Experiment, j.Bill())
 		s.Cases = append(s.Cases, c)
 	}
 	s.Bundles, s.Rebuilt = filepath.Join(out, string(id)), true

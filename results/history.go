@@ -52,6 +52,7 @@ type History struct {
 	Case       string     `json:"case,omitempty"`
 	Entries    []Entry    `json:"entries,omitempty"`    // of the case
 	Executions []Executed `json:"executions,omitempty"` // where no case was asked for
+	Bill       *Bills     `json:"bill,omitempty"`       // of all executions, also of those that are not shown
 	More       int        `json:"more,omitempty"`       // that are older and not shown
 	Unread     []Unread   `json:"unread,omitempty"`     // files that should be bundles
 	LedgerHead string     `json:"ledger_head"`          // sum of the last record
@@ -60,23 +61,29 @@ type History struct {
 
 // Executed is one execution as the ledger has it, with what its bundles say.
 type Executed struct {
-	Execution  ExecutionID             `json:"execution"`
-	Name       string                  `json:"name,omitempty"`
-	Experiment string                  `json:"experiment,omitempty"` // digest
-	Pins       string                  `json:"pins,omitempty"`       // digest of what is declared
-	Planned    int                     `json:"planned"`              // cases
-	Resumed    int                     `json:"resumed,omitempty"`    // how often it was gone on with
-	Ended      string                  `json:"ended,omitempty"`      // when; "" where it did not end
-	Exit       *int                    `json:"exit,omitempty"`       // nil: not known, it did not end
-	Stopped    string                  `json:"stopped,omitempty"`
-	Calls      *int                    `json:"calls,omitempty"`    // that were made; nil: not known
-	Paid       int                     `json:"paid,omitempty"`     // of these, those that may have to be paid for
-	InDoubt    int                     `json:"in_doubt,omitempty"` // calls besides, that may be billed
-	Outcomes   map[verdict.Outcome]int `json:"outcomes"`           // of its bundles
-	Dropped    string                  `json:"dropped,omitempty"`  // when what it left of unfinished cases was removed; "" where it was not
-	Unledgered bool                    `json:"unledgered,omitempty"`
+	Execution  ExecutionID `json:"execution"`
+	Name       string      `json:"name,omitempty"`
+	Experiment string      `json:"experiment,omitempty"` // digest
+	Pins       string      `json:"pins,omitempty"`       // digest of what is declared
+	Planned    int         `json:"planned"`              // cases
+	Resumed    int         `json:"resumed,omitempty"`    // how often it was gone on with
+	Ended      string      `json:"ended,omitempty"`      // when; "" where it did not end
+	Exit       *int        `json:"exit,omitempty"`       // nil: not known, it did not end
+	Stopped    string      `json:"stopped,omitempty"`
+	Calls      *int        `json:"calls,omitempty"`    // that were made; nil: not known
+	Paid       int         `json:"paid,omitempty"`     // of these, those that may have to be paid for
+	InDoubt    int         `json:"in_doubt,omitempty"` // calls besides, that may be billed
+	// Of Paid and InDoubt, calls that another execution has made: they count there, too.
+	PaidElsewhere    int                     `json:"paid_elsewhere,omitempty"`
+	InDoubtElsewhere int                     `json:"in_doubt_elsewhere,omitempty"`
+	AtLeast          bool                    `json:"at_least,omitempty"` // more may have been asked, and nothing tells how much
+	Outcomes         map[verdict.Outcome]int `json:"outcomes"`           // of its bundles
+	Dropped          string                  `json:"dropped,omitempty"`  // when what it left of unfinished cases was removed; "" where it was not
+	Unledgered       bool                    `json:"unledgered,omitempty"`
 	// ReenactedOf is the digest of the manifest of the bundle that answered every call; "": they were made.
 	ReenactedOf string `json:"reenacted_of,omitempty"`
+
+	dropped LedgerRecord // of the drop
 }
 
 // Bundles is how many bundles it left.
@@ -107,11 +114,12 @@ func (l *Ledger) Executed(there []ExecutionID) []Executed {
 		case LedgerBegin:
 			e.ReenactedOf = r.ReenactedOf
 			e.Name, e.Experiment, e.Pins, e.Planned = r.Name, r.Experiment, r.PinsDigest, max(e.Planned, r.Cases)
-			e.Ended, e.Stopped, e.Exit, e.Calls, e.Paid, e.InDoubt = "", "", nil, nil, 0, 0
+			e.Ended, e.Stopped, e.Exit, e.Calls, e.Paid, e.InDoubt, e.PaidElsewhere, e.InDoubtElsewhere = "", "", nil, nil, 0, 0, 0, 0
 		case LedgerDrop:
-			e.Dropped = r.At
+			e.Dropped, e.dropped = r.At, r
 		case LedgerEnd:
 			e.Ended, e.Exit, e.Stopped, e.Calls, e.Paid, e.InDoubt = r.At, &r.Exit, r.Stopped, &r.Calls, r.Paid, r.InDoubt
+			e.PaidElsewhere, e.InDoubtElsewhere = r.PaidElsewhere, r.InDoubtElsewhere
 		}
 	}
 	for _, id := range there {

@@ -249,7 +249,7 @@ func Resume(out string, id ExecutionID) (_ *Execution, _ *Invocation, _ []*Work,
 	}
 	works, err := e.works()
 	for _, w := range works {
-		e.doubt(filepath.Base(w.Dir), w.Doubts())
+		e.doubt(filepath.Base(w.Dir), w.doubts.bill())
 	}
 	return e, invocation, works, err
 }

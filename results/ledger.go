@@ -54,7 +54,10 @@ type LedgerRecord struct {
 	Calls   int    `json:"calls,omitempty"`    // that were made, with every retry
 	Paid    int    `json:"paid,omitempty"`     // of these, those that may have to be paid for
 	InDoubt int    `json:"in_doubt,omitempty"` // calls besides, of which nothing tells what came back: they may be billed
-	Bundles int    `json:"bundles,omitempty"`  // that stand in its folder
+	// Of Paid and InDoubt, calls that another execution has made: they count there, too.
+	PaidElsewhere    int `json:"paid_elsewhere,omitempty"`
+	InDoubtElsewhere int `json:"in_doubt_elsewhere,omitempty"`
+	Bundles          int `json:"bundles,omitempty"` // that stand in its folder
 	// BundlesSum is the digest of "<sha256 of manifest.json>  <name>", a line for each bundle in the order of the names.
 	BundlesSum string `json:"bundles_sum,omitempty"`
 }
@@ -151,7 +154,7 @@ func (e *Execution) end(s *Summary, bundles int, sum string) error {
 	if e.reenacts != "" {
 		made = Totals{} // they are those of the bundle
 	}
-	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: made.Calls, Paid: made.Paid, InDoubt: made.InDoubt, Bundles: bundles, BundlesSum: sum})
+	return e.enter(LedgerRecord{Type: LedgerEnd, Exit: s.Exit, Stopped: s.Stopped, Calls: made.Calls, Paid: made.Paid, InDoubt: made.InDoubt, PaidElsewhere: made.PaidElsewhere, InDoubtElsewhere: made.InDoubtElsewhere, Bundles: bundles, BundlesSum: sum})
 }
 
 func bundlesSum(bundles []string) (string, error) {

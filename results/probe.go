@@ -39,6 +39,7 @@ type Probe struct {
 	Stopped  string                `json:"stopped,omitempty"` // why the probe ended before its last case: as in [Summary]
 	Warnings []string              `json:"warnings,omitempty"`
 	WallMS   int64                 `json:"wall_ms"`
+	Totals   *Totals               `json:"totals,omitempty"` // what was asked for, and what of it may have to be paid for
 }
 
 // ProbedStore is the store as it describes itself.

@@ -461,7 +461,7 @@ func TestDropIsLedgered(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := l.Records[len(l.Records)-1]
-			if got := (Dropped{DroppedSchema, r.Execution, r.Cases, r.Calls, r.Answers, r.InDoubt, r.Unread}); r.Type != LedgerDrop || got != tt.want {
+			if got := (Dropped{DroppedSchema, r.Execution, r.Cases, r.Calls, r.Paid, r.Answers, r.InDoubt, r.Unread}); r.Type != LedgerDrop || got != tt.want {
 				t.Errorf("the ledger says %+v", r)
 			}
 			if e := l.Executed(nil); len(e) != 1 || e[0].Dropped != r.At {

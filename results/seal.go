@@ -33,7 +33,7 @@ func (w *CaseWriter) Seal(b Bundle) (string, error) {
 	}
 	w.end()
 	w.sealed = true
-	w.exec.doubt(w.name, 0)
+	w.exec.doubt(w.name, Bill{})
 	if err = w.syncName(); err != nil {
 		err = fmt.Errorf("bundle %q is written, but not known to be durable: %w", w.bundlePath(), err)
 	}

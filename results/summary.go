@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -109,15 +110,18 @@ type AnswerTotals struct {
 
 // Totals count calls and tokens. A token count is null where no call reported it, and the cost where it is not known.
 type Totals struct {
-	Calls      int    `json:"calls"`              // searches, embeddings, reranks, generations and judgements, with every retry of them; reading the store is none
-	Reused     int    `json:"reused"`             // answers of an identical call, which were not asked for again
-	Paid       int    `json:"paid"`               // calls of models outside of this process, but for those that never arrived or were refused
-	InDoubt    int    `json:"in_doubt,omitempty"` // calls besides, announced and of which nothing tells what came back: they may be billed
-	TokensIn   *int64 `json:"tokens_in"`
-	TokensOut  *int64 `json:"tokens_out"`
-	CostMicro  *int64 `json:"cost_micro"` // in millionths of the currency's unit
-	Generation int    `json:"generations"`
-	Judgements int    `json:"judgements,omitempty"` // asked of the judge
+	Calls   int `json:"calls"`              // searches, embeddings, reranks, generations and judgements, with every retry of them; reading the store is none
+	Reused  int `json:"reused"`             // answers of an identical call, which were not asked for again
+	Paid    int `json:"paid"`               // calls of models outside of this process, but for those that never arrived or were refused
+	InDoubt int `json:"in_doubt,omitempty"` // calls besides, announced and of which nothing tells what came back: they may be billed
+	// Of Paid and InDoubt, calls that another execution has made: they count there, too.
+	PaidElsewhere    int    `json:"paid_elsewhere,omitempty"`
+	InDoubtElsewhere int    `json:"in_doubt_elsewhere,omitempty"`
+	TokensIn         *int64 `json:"tokens_in"`
+	TokensOut        *int64 `json:"tokens_out"`
+	CostMicro        *int64 `json:"cost_micro"` // in millionths of the currency's unit
+	Generation       int    `json:"generations"`
+	Judgements       int    `json:"judgements,omitempty"` // asked of the judge
 
 	CostLeast   int64    `json:"cost_micro_at_least,omitempty"` // of the calls whose cost is known
 	CostUnknown []string `json:"cost_unknown,omitempty"`        // the prices that are missing
@@ -231,16 +235,17 @@ func NewSummary(id ExecutionID, e *matrix.Experiment) Summary {
 	return s
 }
 
-// Share sets what was asked for all cases together, and for cases that were not finished, of which so many calls are in doubt.
-func (s *Summary) Share(e *matrix.Experiment, shared Shared, unfinished []matrix.Asked, doubts int) {
+// Share sets what was asked for all cases together, and for cases that were not finished: what this execution asked, what others did, and how
+// many calls are in doubt, with those of others that were made again: elsewhere.
+func (s *Summary) Share(e *matrix.Experiment, shared Shared, unfinished, others []matrix.Asked, doubts, elsewhere int) {
 	of := func(asked []matrix.Asked) *Totals {
 		if len(asked) == 0 {
 			return nil
 		}
-		t := totalsOf(e, asked)
+		t := TotalsOf(e, asked)
 		return &t
 	}
-	s.Shared, s.Unfinished = of(shared.Asked()), of(unfinished)
+	s.Shared, s.Unfinished = of(shared.Asked()), of(matrix.AddAsked(slices.Clone(unfinished), others...))
 	for _, part := range []struct {
 		of     **Totals
 		doubts int
@@ -252,10 +257,20 @@ func (s *Summary) Share(e *matrix.Experiment, shared Shared, unfinished []matrix
 			(*part.of).doubt(part.doubts)
 		}
 	}
+	if s.Unfinished != nil {
+		s.Unfinished.PaidElsewhere, s.Unfinished.InDoubtElsewhere = TotalsOf(e, others).Paid, elsewhere
+	}
 }
 
-// Doubt sets how many calls of the case are in doubt, which its observations do not tell.
-func (c *CaseSummary) Doubt(n int) { c.Totals.doubt(n) }
+// Settle sets what the observations of the case do not tell, and its journal does: how many calls are in doubt, and which another execution
+// has made. A journal that does not name the backends that were asked tells nothing of that.
+func (c *CaseSummary) Settle(x *matrix.Experiment, b Bill) {
+	c.Totals.doubt(b.InDoubt + b.Elsewhere)
+	c.Totals.InDoubtElsewhere = b.Elsewhere
+	if b.paid[""] == 0 {
+		c.Totals.PaidElsewhere = max(0, c.Totals.Paid-b.Paid(x.Paid()))
+	}
+}
 
 // Summarise makes the summary of one case of its verdict and the recorded trials. Bundle is the path of its bundle.
 func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observations, bundle string) CaseSummary {
@@ -263,7 +278,7 @@ func Summarise(e verdict.Evaluation, x *matrix.Experiment, o *matrix.Observation
 		ID: e.Case, Risk: e.Risk, Outcome: e.Outcome, Qualifier: e.Qualifier, Summary: e.Summary, Bundle: bundle,
 		Missing: e.Missing, Findings: e.Findings, NotProduction: e.NotProduction, Gold: len(o.Store.Gold) > 0 || len(e.Retrieval.Gold) > 0,
 		Defects: []DefectSummary{}, Cells: map[matrix.CellID]CellSummary{}, Checks: map[string]matrix.Answer{},
-		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Attribution: e.Attribution, Totals: totalsOf(x, o.Asked()), Retrieval: summariseRetrieval(e.Retrieval),
+		Answer: AnswerTotals(e.Answer), Judged: e.Judged, Attribution: e.Attribution, Totals: TotalsOf(x, o.Asked()), Retrieval: summariseRetrieval(e.Retrieval),
 	}
 	s.LeftOut = leftOut(o)
 	for _, d := range e.Defects {

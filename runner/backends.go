@@ -31,6 +31,7 @@ type backends struct {
 	judgeInfo     adapters.GeneratorInfo
 
 	ledger *ledger
+	says   []string // what is to be known of how the store was filled
 }
 
 // open opens every backend that the experiment names and asks each what it is; with searchOnly those that a search needs. On an
@@ -116,7 +117,16 @@ func (b *backends) openStore(ctx context.Context, l *experiments.Loaded, o Optio
 	}
 	cfg := config(spec)
 	cfg.IndexEmbedder, cfg.Documents = b.embedder, Documents(l)
+	var kept *keptVectors
+	if by := l.Experiment.Backends.Embedder; !by.Free() && o.CacheDir != "" {
+		kept = newKept(o.CacheDir, b.embedderInfo)
+		kept.anew = o.Fresh
+		cfg.IndexEmbedder = &indexEmbedder{b.embedder, kept, textsPerCall(by)}
+	}
 	store, err := o.Registry.Store(ctx, spec.Adapter, cfg)
+	if failed := b.indexed(kept, err == nil); failed != nil && err == nil {
+		err = errors.Join(failed, store.Close())
+	}
 	if err != nil && o.found != nil { // one that lives here may have to be made again, by a model that does not
 		store, err = &silentStore{found: o.found}, nil
 	}
@@ -156,7 +166,7 @@ func openEmbedder(ctx context.Context, l *experiments.Loaded, o Options, ledger 
 	if err != nil {
 		return nil, err
 	}
-	return adapters.WrapEmbedder(embedder, ledger.policy(matrix.RoleEmbedder, spec, o.Secrets.Redactor())), nil
+	return adapters.WrapEmbedder(keepingEmbedder{embedder}, ledger.policy(matrix.RoleEmbedder, spec, o.Secrets.Redactor())), nil
 }
 
 // Close closes what was opened.

@@ -22,8 +22,10 @@ func (r *reckoning) sharedCalls() {
 	if r.e.WithoutStore() {
 		return
 	}
+	const storeBatch = batch // as the embedded store has it
+	batch := textsPerCall(r.e.Backends.Embedder)
 	if r.e.Backends.Store.Free() && r.chunks > 0 {
-		calls := (r.chunks + batch - 1) / batch
+		calls := r.chunks/storeBatch*upTo(storeBatch, batch) + upTo(r.chunks%storeBatch, batch)
 		worst, expected := margin(&r.corpus, r.chunks), r.corpus
 		r.add("", cellDocuments, r.need(matrix.RoleEmbedder, calls, worst, 0, 0), r.need(matrix.RoleEmbedder, calls, &expected, 0, 0))
 	}
@@ -39,6 +41,9 @@ func (r *reckoning) sharedCalls() {
 		r.add("", cellSample, most, r.need(matrix.RoleEmbedder, 1+n/batch, expected, 0, 0))
 	}
 }
+
+// upTo is how many calls so many texts take.
+func upTo(texts, most int) int { return (texts + most - 1) / most }
 
 // searches adds the retrievals of a case. A search of a live store is made twice, as production makes it and to its full depth.
 func (r *reckoning) searches(c *matrix.Case, plan *matrix.Plan) {

@@ -11,6 +11,7 @@ import (
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/measure"
+	"github.com/culprit-rag/culprit/results"
 )
 
 // FloorSchema is the schema of [FloorReport].
@@ -28,18 +29,19 @@ type FloorOptions struct {
 
 // FloorReport is a floor with what it rests on.
 type FloorReport struct {
-	Schema   string        `json:"schema"`
-	Name     string        `json:"name"`
-	Exit     int           `json:"exit"`
-	Search   string        `json:"search"` // mode
-	Seed     int64         `json:"seed"`
-	Sample   int           `json:"sample"` // stored items in it
-	Arms     []FloorArm    `json:"arms"`
-	Below    int           `json:"below"`           // gold items below the floor of every arm
-	Floor    *matrix.Floor `json:"floor,omitempty"` // as checks.floor takes it; nil: none was found
-	Gold     []FloorGold   `json:"gold"`            // one for each required piece of evidence that was measured
-	LeftOut  []FloorLeft   `json:"left_out,omitempty"`
-	Warnings []string      `json:"warnings,omitempty"`
+	Schema   string          `json:"schema"`
+	Name     string          `json:"name"`
+	Exit     int             `json:"exit"`
+	Search   string          `json:"search"` // mode
+	Seed     int64           `json:"seed"`
+	Sample   int             `json:"sample"` // stored items in it
+	Arms     []FloorArm      `json:"arms"`
+	Below    int             `json:"below"`           // gold items below the floor of every arm
+	Floor    *matrix.Floor   `json:"floor,omitempty"` // as checks.floor takes it; nil: none was found
+	Gold     []FloorGold     `json:"gold"`            // one for each required piece of evidence that was measured
+	LeftOut  []FloorLeft     `json:"left_out,omitempty"`
+	Warnings []string        `json:"warnings,omitempty"`
+	Totals   *results.Totals `json:"totals,omitempty"` // what was asked for, and what of it may have to be paid for
 }
 
 // FloorArm is the floor of one arm of the search. Reason says why there is none.
@@ -89,7 +91,9 @@ func Floor(ctx context.Context, l *experiments.Loaded, o Options, of FloorOption
 	own := *l // no stored vector is compared with a fresh one here, which would be paid for
 	own.Experiment.Checks.Sample, own.Experiment.Checks.Floor = 0, nil
 	o.drawn = draw{of.Sample, uint64(of.Seed)}
-	s, err := start(ctx, &own, o, true)
+	var s *session
+	defer o.tellAsked(&own.Experiment, &s)()
+	s, err = start(ctx, &own, o, true)
 	if err != nil {
 		return nil, err
 	}

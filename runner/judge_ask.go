@@ -51,8 +51,10 @@ func (r *caseRun) askJudge(ctx context.Context, q *judging) error {
 	if gaveUp(ctx, failure) {
 		return ctx.Err()
 	}
-	if over := r.ledger.overBudget(failure); over != nil && !journal.now {
-		j.Status, j.Reason = matrix.StatusNotRun, over.Error()
+	if over := r.ledger.overBudget(failure); over != nil { // each try that was made has its outcome
+		j.Status, j.Reason, j.Asked = matrix.StatusNotRun, over.Error(), journal.asked
+		journal.stop()
+		journal.cancel()
 		return nil
 	}
 	if reason := off.reason(); failure != nil && reason != "" && journal.made(matrix.RoleJudge) == 0 { // given up before its turn came

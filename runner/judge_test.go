@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -409,6 +410,7 @@ func TestJudgeWithinTheLimit(t *testing.T) {
 		}
 	}
 	const more = 3
+	judgeWithin(t, least, more)
 	j := &judge{answer: fair}
 	loaded := written(t, judgedFees(everything)+fmt.Sprintf("limits: {budget: {calls: %d}, concurrency: 1}\n", least+more))
 	b := runWith(t, loaded, judgedBy(t, j))["c"]
@@ -423,6 +425,53 @@ func TestJudgeWithinTheLimit(t *testing.T) {
 	}
 	if len(j.asked) != more || d.NotRun == 0 || d.NotRun+len(j.asked)+copies != d.Judgements {
 		t.Errorf("%d calls, %d judgements, %d not made, %d copies", len(j.asked), d.Judgements, d.NotRun, copies)
+	}
+}
+
+// judgeWithin: a judge of which the limit allows no further try was asked so often, and each try has one outcome.
+func judgeWithin(t *testing.T, least, more int) {
+	t.Helper()
+	j := &judge{answer: func(string, map[string]string) (adapters.GenerateResponse, error) {
+		return adapters.GenerateResponse{}, &adapters.Error{Adapter: "judge", Op: "generate", Kind: adapters.KindTransient, RetryAfter: time.Millisecond, Err: errors.New("busy")}
+	}}
+	loaded := written(t, judgedFees("claims: true")+fmt.Sprintf("limits: {budget: {calls: %d}, concurrency: 1, retries: 9}\n", least+more))
+	b := runWith(t, loaded, judgedBy(t, j))["c"]
+	journal, err := results.ReadJournal(b.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, tries := map[string]bool{}, 0
+	for _, r := range journal.Records {
+		switch {
+		case r.Type == results.RecordIntent:
+			open[r.CallKey] = true
+			if r.Call.Step == "judge" {
+				tries++
+			}
+		case r.Type != results.RecordResult && r.Type != results.RecordFailure:
+		case !open[r.CallKey]:
+			t.Errorf("try %d of %s has two outcomes", r.Attempt, r.CallKey)
+		default:
+			delete(open, r.CallKey)
+		}
+	}
+	if tries != more || len(j.asked) != more || len(open) > 0 {
+		t.Errorf("%d calls, %d announced, %d without an outcome", len(j.asked), tries, len(open))
+	}
+	counted := 0
+	for _, got := range b.Observations.Judgements {
+		for _, asked := range got.AllAsked() {
+			counted += asked.Calls
+		}
+		if got.Status != matrix.StatusNotRun || !strings.HasPrefix(got.Reason, "limits.budget.calls") {
+			t.Errorf("%s: %s since %q", got.Cell, got.Status, got.Reason)
+		}
+	}
+	if counted != more {
+		t.Errorf("%d calls are counted", counted)
+	}
+	if v := results.Verify(b.Path, results.Policy{Partial: true}); v.State != results.StateIntact {
+		t.Errorf("%+v", v.Problems)
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *session) seal(o *observed) (_ *results.CaseSummary, err error) {
 	s.reuse.models.add(s.experiment, o.observations)
 	s.ledger.finished(c.ID)
 	summary := results.Summarise(evaluation, s.experiment, o.observations, path)
-	summary.Doubt(o.writer.InDoubt())
+	summary.Settle(s.experiment, o.writer.Bill())
 	return &summary, nil
 }
 

@@ -17,7 +17,9 @@ import (
 // own service is asked what it can do, and for its retrieval where it stops before the answer. Nothing is written.
 func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Probe, err error) {
 	started := time.Now()
-	s, err := start(ctx, l, o, true)
+	var s *session
+	defer o.tellAsked(&l.Experiment, &s)()
+	s, err = start(ctx, l, o, true)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +78,22 @@ func Probe(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Pr
 	probe.WallMS, probe.Stopped = time.Since(started).Milliseconds(), whyStopped(err)
 	probe.Total()
 	return probe, err
+}
+
+// tellAsked tells what was asked for, by a session and before it was one.
+func (o *Options) tellAsked(e *matrix.Experiment, s **session) func() {
+	o.shared = &shared{}
+	return func() {
+		if o.Asked == nil {
+			return
+		}
+		shared := o.shared.now()
+		asked := shared.Asked()
+		if *s != nil {
+			asked = matrix.AddAsked(asked, (*s).ledger.unfinished()...)
+		}
+		o.Asked(results.TotalsOf(e, asked))
+	}
 }
 
 // searched is a case whose searches were made.

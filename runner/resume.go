@@ -203,7 +203,7 @@ func (s *session) known(e *results.Execution, cases []experiments.LoadedCase, in
 		s.reuse.ids.add(b.Case.ID, &b.Observations)
 		s.reuse.models.add(s.experiment, &b.Observations)
 		summary := results.Summarise(b.Evaluation, s.experiment, &b.Observations, path)
-		summary.Doubt(journal.InDoubt())
+		summary.Settle(s.experiment, journal.Bill())
 		into[i] = &summary
 	}
 	return left, nil

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
@@ -62,23 +63,25 @@ func (s *session) embed(ctx context.Context, req adapters.EmbedRequest) (out []e
 	}
 	b, ofCase := ctx.Value(begunKey{}).(*begun)
 	out, known, err := s.reuse.embeddings.get(ctx, keys, func(places []int) ([]embedded, error) {
-		some := req
-		some.Texts = make([]string, len(places))
-		for i, place := range places {
-			some.Texts[i] = req.Texts[place]
-		}
-		response, err := s.embedder.Embed(ctx, some)
-		if err != nil {
-			return nil, err
-		}
-		made := make([]embedded, len(places))
-		for i := range made {
-			made[i] = embedded{vector: response.Vectors[i], model: response.ModelReported}
-			if read, ok := response.Truncated[i]; ok {
-				made[i].truncated = &read
+		made := make([]embedded, 0, len(places))
+		for places := range slices.Chunk(places, textsPerCall(s.experiment.Backends.Embedder)) {
+			some := req
+			some.Texts = make([]string, len(places))
+			for i, place := range places {
+				some.Texts[i] = req.Texts[place]
 			}
-			if ofCase {
-				b.vectors = append(b.vectors, embeddedText{keys[places[i]], made[i].vector, made[i].model, made[i].truncated})
+			response, err := s.embedder.Embed(ctx, some)
+			if err != nil {
+				return nil, err
+			}
+			for i, place := range places {
+				e := embedded{vector: response.Vectors[i], model: response.ModelReported}
+				if read, ok := response.Truncated[i]; ok {
+					e.truncated = &read
+				}
+				if made = append(made, e); ofCase {
+					b.vectors = append(b.vectors, embeddedText{keys[place], e.vector, e.model, e.truncated})
+				}
 			}
 		}
 		return made, nil

@@ -27,6 +27,10 @@ type Options struct {
 	// of the cases that were judged.
 	ExitCode func(error) int
 
+	// Asked, where not nil, is told at the end what [Probe], [Floor] or [Sweep] has asked for, also where it fails: none of them is an execution, and
+	// no ledger has it.
+	Asked func(results.Totals)
+
 	Invocation *results.Invocation // what the command line said, for another process that goes on; nil: none can
 	Fresh      bool                // no call of an execution that was not finished is used
 	Resume     Resuming            // the execution to go on with; zero: a new one
@@ -131,7 +135,7 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	s.running, s.resuming = ctx, o.Resume
 	s.goOn(left)
 	if execution != nil {
-		s.ledger.doubts = execution.Doubts()
+		s.ledger.doubts, _ = execution.Doubts()
 	}
 	pins, _, err := s.begunPins()
 	if err != nil {
@@ -192,7 +196,8 @@ func Run(ctx context.Context, l *experiments.Loaded, o Options) (_ *results.Summ
 	}
 	summary.Taken = execution.Taken()
 	summary.Warnings = slices.Concat(execution.Says(), s.ledger.offs.warnings(s.experiment), s.reuse.models.warnings(), s.notes.list, s.reuse.ids.warnings())
-	summary.Share(s.experiment, s.ledger.shared.now(), matrix.AddAsked(s.ledger.unfinished(), execution.Lost()...), execution.Doubts())
+	doubts, elsewhere := execution.Doubts()
+	summary.Share(s.experiment, s.ledger.shared.now(), s.ledger.unfinished(), execution.Lost(), doubts, elsewhere)
 	summary.WallMS, summary.Stopped = time.Since(started).Milliseconds(), whyStopped(runErr)
 	summary.Total()
 	if runErr != nil && o.ExitCode != nil {
@@ -293,7 +298,7 @@ func start(ctx context.Context, l *experiments.Loaded, o Options, searchOnly boo
 	s.reuse.expect(cases)
 	s.later = &rescan{experiment: s.experiment, cases: cases}
 	s.rights = rightsOf(s.experiment, cases)
-	for _, note := range b.storeInfo.Notes {
+	for _, note := range slices.Concat(b.storeInfo.Notes, b.says) {
 		s.warn(note)
 	}
 	if s.recording != nil {

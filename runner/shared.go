@@ -51,6 +51,13 @@ func (s *shared) attempt(role string, far bool, a adapters.Attempt) error {
 	return err
 }
 
+// reuse counts answers that were not asked for again.
+func (s *shared) reuse(asked matrix.Asked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Near = matrix.AddAsked(s.Near, asked)
+}
+
 func (s *shared) now() results.Shared {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +68,7 @@ func (s *shared) now() results.Shared {
 func failedStart(e *results.Execution, l *experiments.Loaded, o *Options, failure error) error {
 	summary := results.NewSummary(e.ID(), &l.Experiment)
 	summary.Bundles, summary.Planned, summary.Stopped = e.Dir(), len(l.Cases), whyStopped(failure)
-	summary.Share(&l.Experiment, o.shared.now(), nil, 0)
+	summary.Share(&l.Experiment, o.shared.now(), nil, nil, 0, 0)
 	summary.Total()
 	if o.ExitCode != nil {
 		summary.Exit = o.ExitCode(failure)

@@ -32,7 +32,9 @@ type Grid struct {
 // Sweep judges every case at every point of the grid. Nothing is written. A search, and a request to a deterministic
 // generator, that several points share is made once.
 func Sweep(ctx context.Context, l *experiments.Loaded, o Options, grid Grid) (_ []SweepPoint, err error) {
-	s, err := start(ctx, l, o, false)
+	var s *session
+	defer o.tellAsked(&l.Experiment, &s)()
+	s, err = start(ctx, l, o, false)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,7 +43,19 @@ func (e *embedder) Describe(ctx context.Context) (adapters.EmbedderInfo, error) 
 		return adapters.EmbedderInfo{}, err
 	}
 	defer leave()
-	return adapters.EmbedderInfo{Adapter: Name, Model: e.set.Model, Dimensions: e.set.Dimensions, QueryPrefix: e.set.QueryPrefix, PassagePrefix: e.set.PassagePrefix}, nil
+	return adapters.EmbedderInfo{
+		Adapter: Name, Model: e.set.Model, Dimensions: e.set.Dimensions, QueryPrefix: e.set.QueryPrefix, PassagePrefix: e.set.PassagePrefix,
+		Revision: e.set.revision(),
+	}, nil
+}
+
+// revision tells servers apart: two that give their model one name may have different models. What it is made of is not told by it.
+func (s *embedderSettings) revision() string {
+	text, err := json.Marshal([]any{s.BaseURL, s.Azure, s.Headers, s.Encoding})
+	if err != nil {
+		panic(fmt.Sprintf("settings of plain values cannot be written: %v", err))
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:16]
 }
 
 // Embed makes one call for each batch of texts, one after the other. Of another model than its own it makes one more, to see that the

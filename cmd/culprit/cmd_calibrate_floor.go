@@ -12,6 +12,7 @@ import (
 
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/measure"
+	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
@@ -33,7 +34,8 @@ how large that share may be at 95 %. Evidence below the floor of every arm is wh
 retrieve/vocabulary-miss means for a dense or hybrid search; without a floor the rank decides.
 
 The store is only read, and nothing is written. The embedder is asked for the queries, within
-limits.budget; no generator is, unless the experiment has it rewrite the query.`,
+limits.budget; no generator is, unless the experiment has it rewrite the query. What had to be paid
+is said at the end, and stands in no ledger.`,
 		Example: `  culprit calibrate floor staging.yaml
   culprit calibrate floor staging.yaml --sample 500 --seed 2 --json`,
 	}
@@ -61,8 +63,13 @@ func (a *app) calibrateFloor(ctx context.Context, o floorOptions) error {
 	defer stop()
 	progress := a.progress()
 	options.Progress = progress.runner()
+	var asked results.Totals
+	options.Asked = func(t results.Totals) { asked = t }
 	r, err := runner.Floor(ctx, loaded, options, o.of)
 	progress.clear()
+	if err != nil {
+		a.warnAsked(&asked, &loaded.Experiment)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return stopped{"cancelled; nothing is kept", context.Canceled}
@@ -77,12 +84,14 @@ func (a *app) calibrateFloor(ctx context.Context, o floorOptions) error {
 	if r.Floor == nil {
 		r.Exit = exitHeld
 	}
+	r.Totals = &asked
 	if a.json {
 		if err := a.writeJSON(r); err != nil {
 			return err
 		}
 	} else {
 		a.showFloor(r)
+		a.showAsked(&asked, &loaded.Experiment)
 	}
 	return finished(r.Exit)
 }

@@ -29,8 +29,9 @@ func (a *app) historyCommand() *cobra.Command {
 		GroupID: groupLook,
 		Short:   "Show what was run, or what one case was found to be in each execution",
 		Long: `Show the executions of a results folder, newest first, as its ledger has them: also those that were
-stopped or killed. With a case, show its verdict in each of them, how often production passed, and
-what had changed: the case itself, the pins, or the rules of this program.
+stopped or killed, and what all of them together have paid, each call counted once. With a case,
+show its verdict in each of them, how often production passed, and what had changed: the case
+itself, the pins, or the rules of this program.
 
 Bundles are looked up in an index (index.sqlite in the results folder), which follows them by
 itself.`,
@@ -84,7 +85,10 @@ func (a *app) history(ctx context.Context, o historyOptions) (err error) {
 			h.Reenacted(ledger.Executed(there))
 		}
 	} else {
-		if err = o.executions(ctx, x, &h, ledger.Executed(there)); err == nil {
+		all := ledger.Executed(there)
+		bill := results.SumUp(o.results, all)
+		h.Bill = &bill
+		if err = o.executions(ctx, x, &h, all); err == nil {
 			h.Problems, err = ledger.Check(o.results, func(id results.ExecutionID) bool {
 				return slices.ContainsFunc(h.Executions, func(e results.Executed) bool { return e.Execution == id })
 			})

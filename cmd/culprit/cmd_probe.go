@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/culprit-rag/culprit/matrix"
+	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
@@ -28,7 +30,8 @@ is looked at.
 
 The store is only read. Nothing is written anywhere. The embedder is asked for the queries and
 for a sample of the stored texts (checks.sample). Without a store, backends.service is asked what it
-can do, and for its retrieval where it stops before the answer.
+can do, and for its retrieval where it stops before the answer. What had to be paid is said at the
+end: a probe is no execution, and stands in no ledger.
 
 Exit codes, over the cases with risk: blocking (the default): 3, the evidence of one would not
 reach the context, or corpus_hit, fresh, dimension_match, embed_behaviour_match or
@@ -55,8 +58,13 @@ func (a *app) probe(ctx context.Context, o probeOptions) error {
 	})
 	defer stop()
 	options.Drain, options.Progress = drain, progress.runner()
+	var asked results.Totals
+	options.Asked = func(t results.Totals) { asked = t }
 	probe, err := runner.Probe(ctx, loaded, options)
 	progress.clear()
+	if ctx.Err() != nil || probe == nil {
+		a.warnAsked(&asked, &loaded.Experiment)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return stopped{"cancelled", context.Canceled}
@@ -71,8 +79,25 @@ func (a *app) probe(ctx context.Context, o probeOptions) error {
 	if err != nil {
 		probe.Exit = exitCode(err)
 	}
+	probe.Totals = &asked
 	if a.json {
 		return errors.Join(a.writeJSON(probe), err)
 	}
-	return errors.Join(report.Probe(a.out, probe, a.drawing(defaultResults)), err)
+	failed := report.Probe(a.out, probe, a.drawing(defaultResults))
+	a.showAsked(&asked, &loaded.Experiment)
+	return errors.Join(failed, err)
+}
+
+// showAsked says what a command has asked for that is no execution.
+func (a *app) showAsked(t *results.Totals, e *matrix.Experiment) {
+	if says := report.Unledgered(t, e.Currency()); says != "" {
+		a.wrapped("  " + says)
+	}
+}
+
+// warnAsked says it of one that has nothing else to show.
+func (a *app) warnAsked(t *results.Totals, e *matrix.Experiment) {
+	if says := report.Unledgered(t, e.Currency()); says != "" {
+		a.warnf("%s", says)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/matrix"
 	"github.com/culprit-rag/culprit/matrix/verdict"
+	"github.com/culprit-rag/culprit/results"
 	"github.com/culprit-rag/culprit/results/report"
 	"github.com/culprit-rag/culprit/runner"
 )
@@ -32,7 +33,8 @@ func (a *app) sweepCommand() *cobra.Command {
 		Short:   "Judge cases again at other cutoffs and budgets",
 		Long: `Run cases at every pair of cutoff k and context budget and show how the verdict moves: a
 larger k may only push the break from the search into the assembly. Searches that several points
-share are made once. Nothing is written. The experiment is by default that of the current folder.
+share are made once. Nothing is written, and what had to be paid, which is said at the end, stands
+in no ledger. The experiment is by default that of the current folder.
 
 Without --k, steps down and up from the experiment's own k are taken, without --budget steps up
 from its own budget. --top sweeps what a reranker passes on. Of a service of your own only k varies,
@@ -58,6 +60,7 @@ type sweep struct {
 	Budget matrix.Budget       `json:"budget"`        // of the experiment itself
 	Top    int                 `json:"top,omitempty"` // of the experiment itself
 	Points []runner.SweepPoint `json:"points"`
+	Totals *results.Totals     `json:"totals"` // what was asked for, and what of it may have to be paid for
 }
 
 func (a *app) sweep(ctx context.Context, o sweepOptions) error {
@@ -73,8 +76,13 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 	defer stop()
 	progress := a.progress()
 	options.Progress = progress.runner()
+	var asked results.Totals
+	options.Asked = func(t results.Totals) { asked = t }
 	points, err := runner.Sweep(ctx, loaded, options, grid)
 	progress.clear()
+	if err != nil {
+		a.warnAsked(&asked, &loaded.Experiment)
+	}
 	if ctx.Err() != nil {
 		return stopped{"cancelled; a sweep keeps nothing", context.Canceled}
 	}
@@ -82,7 +90,7 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 		return err
 	}
 	own := loaded.Experiment.Pipeline
-	s := sweep{Schema: "culprit.sweep/v1", Name: loaded.Experiment.Name, K: own.Search.K, Budget: own.Assemble.Budget, Points: points}
+	s := sweep{Schema: "culprit.sweep/v1", Name: loaded.Experiment.Name, K: own.Search.K, Budget: own.Assemble.Budget, Points: points, Totals: &asked}
 	if own.Rerank != nil {
 		s.Top = own.Rerank.Top
 	}
@@ -97,6 +105,7 @@ func (a *app) sweep(ctx context.Context, o sweepOptions) error {
 		}
 	} else {
 		a.showSweep(&loaded.Experiment, &s, len(grid.K))
+		a.showAsked(&asked, &loaded.Experiment)
 	}
 	return finished(s.Exit)
 }

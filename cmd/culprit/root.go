@@ -212,7 +212,8 @@ func environmentTopic() *cobra.Command {
   CULPRIT_CACHE  folder for stores that are built from documents (default: culprit in
                  XDG_CACHE_HOME, else in the user's cache folder, else culprit-cache-<uid>
                  in the folder for temporary files). It keeps the 8 stores that were used
-                 last, and what is in it can be made again at any time
+                 last, and the vectors that were paid for of one that is not whole yet;
+                 what is in it can be made again at any time, and is then paid for again
   COLUMNS        width of what is printed, 50 at the least (default: that of the terminal, 140 at
                  the most). Where it is not set and the output is a pipe or a file, no text of
                  the table of cases is cut: each case has one line, as long as it takes

@@ -27,6 +27,7 @@ type till struct {
 	mu    sync.Mutex
 	asked int
 	bills []string // the idempotency key of each request
+	texts []string // that it embedded, those of a request one after the other
 	hook  func(n int)
 }
 
@@ -70,6 +71,9 @@ func (p *till) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	err = json.Unmarshal(body, &ask)
 	if err == nil && len(ask.Input) > 0 {
+		p.mu.Lock()
+		p.texts = append(p.texts, ask.Input...)
+		p.mu.Unlock()
 		vectors := make([]string, len(ask.Input))
 		for i, text := range ask.Input {
 			vectors[i] = fmt.Sprintf(`{"object": "embedding", "index": %d, "embedding": [1, %d, 0.5]}`, i, len(text))

@@ -23,6 +23,13 @@ func History(w io.Writer, h *results.History, o Options) error {
 	if h.More > 0 {
 		p.line("  " + p.dim(fmt.Sprintf("… and %s before: --limit 0 shows all", thousands(h.More))))
 	}
+	if b := h.Bill; b != nil && len(h.Executions)+h.More > 1 && b.Paid+b.InDoubt > 0 {
+		says := "all executions: " + bill(b.Paid, b.InDoubt)
+		if b.Unknown > 0 {
+			says += "; of " + thousands(b.Unknown) + " it is not known whether there was more"
+		}
+		p.line("  " + says)
+	}
 	for _, u := range h.Unread {
 		p.labelled(markEnvironment+" unread", fmt.Sprintf("%s/%s: %s", u.Execution, u.File, u.Why))
 	}
@@ -140,6 +147,12 @@ func (p *page) executions(h *results.History) {
 		}
 		if e.Paid+e.InDoubt > 0 {
 			parts = append(parts, bill(e.Paid, e.InDoubt))
+		}
+		if n := e.PaidElsewhere + e.InDoubtElsewhere; n > 0 {
+			parts = append(parts, thousands(n)+" of them by other executions")
+		}
+		if e.AtLeast {
+			parts = append(parts, "what else it asked for is not known")
 		}
 		if e.Resumed > 0 {
 			parts = append(parts, "resumed "+counted(e.Resumed, "time", "times"))

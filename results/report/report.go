@@ -272,6 +272,25 @@ func bill(paid, inDoubt int) string {
 	return says
 }
 
+// spent says what calls took that may have to be paid for.
+func spent(t *results.Totals, currency string) (says string) {
+	if t.Paid > 0 && t.TokensIn != nil && t.TokensOut != nil {
+		says = fmt.Sprintf("; %s tokens in, %s out", thousands(int(*t.TokensIn)), thousands(int(*t.TokensOut)))
+	}
+	if cost := t.CostSays(currency); cost != "" {
+		says += "; " + Safe(cost)
+	}
+	return says
+}
+
+// Unledgered says what a command has asked for that is no execution; "" where nobody has to be paid.
+func Unledgered(t *results.Totals, currency string) string {
+	if t.Paid+t.InDoubt == 0 {
+		return ""
+	}
+	return counted(t.Calls, "call", "calls") + ", " + bill(t.Paid, t.InDoubt) + spent(t, currency) + "; they stand in no ledger"
+}
+
 // runEnd says what it cost, where it is, what it does to the exit code and what to do next.
 func (p *page) runEnd(s *results.Summary) {
 	calls := counted(s.Totals.Calls, "call", "calls")
@@ -282,12 +301,7 @@ func (p *page) runEnd(s *results.Summary) {
 	if s.Totals.Reused > 0 && !s.Rebuilt {
 		calls += fmt.Sprintf("; %s served by an identical one", counted(s.Totals.Reused, "call", "calls"))
 	}
-	if s.Totals.Paid > 0 && s.Totals.TokensIn != nil && s.Totals.TokensOut != nil {
-		calls += fmt.Sprintf("; %s tokens in, %s out", thousands(int(*s.Totals.TokensIn)), thousands(int(*s.Totals.TokensOut)))
-	}
-	if cost := s.Totals.CostSays(s.Setup.Currency); cost != "" {
-		calls += "; " + Safe(cost)
-	}
+	calls += spent(&s.Totals, s.Setup.Currency)
 	if u := s.Unfinished; u != nil {
 		calls += "; of these " + counted(u.Calls, "call", "calls")
 		if cost := u.CostSays(s.Setup.Currency); cost != "" {
