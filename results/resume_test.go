@@ -308,7 +308,7 @@ func TestFinishedCallsOfOthers(t *testing.T) {
 		says       string
 	}{
 		{name: "the same", later: time.Hour, calls: 3},
-		{name: "by a clock that went back", later: -time.Hour, calls: 3},
+		{name: "by a clock that went back", later: -time.Hour, calls: 3, says: "the clock has gone back"},
 		{name: "other pins", pinsDigest: "others"},
 		{name: "a fresh run", fresh: true},
 		{name: "others may write there", says: "it is not this user's alone", change: func(t *testing.T, folder string) {

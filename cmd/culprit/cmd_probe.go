@@ -28,7 +28,7 @@ all items, bytes compared), does the search rank it within k, were the stored ve
 embedder that the queries use, does the filter hold, is the index fresh, and does it move while it
 is looked at.
 
-The store is only read. Nothing is written anywhere. The embedder is asked for the queries and
+The store is only read, and no result is written. The embedder is asked for the queries and
 for a sample of the stored texts (checks.sample). Without a store, backends.service is asked what it
 can do, and for its retrieval where it stops before the answer. What had to be paid is said at the
 end: a probe is no execution, and stands in no ledger.

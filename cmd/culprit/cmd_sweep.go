@@ -33,7 +33,7 @@ func (a *app) sweepCommand() *cobra.Command {
 		Short:   "Judge cases again at other cutoffs and budgets",
 		Long: `Run cases at every pair of cutoff k and context budget and show how the verdict moves: a
 larger k may only push the break from the search into the assembly. Searches that several points
-share are made once. Nothing is written, and what had to be paid, which is said at the end, stands
+share are made once. No result is written, and what had to be paid, which is said at the end, stands
 in no ledger. The experiment is by default that of the current folder.
 
 Without --k, steps down and up from the experiment's own k are taken, without --budget steps up
