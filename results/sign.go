@@ -116,7 +116,8 @@ func SignatureFile(bundle string) string {
 }
 
 // Sign adds a signature to those beside a bundle and returns their file. The bundle is not changed. Manifest is the digest of its
-// manifest.json as it was verified, which is not done here. The error wraps ErrSigned where the key signed it before.
+// manifest.json as it was verified, which is not done here. The error wraps ErrSigned where the key signed it before, and ErrLocked where
+// another process is signing it.
 func Sign(bundle, manifest string, key ed25519.PrivateKey) (file string, err error) {
 	file = SignatureFile(bundle)
 	if err := sign(bundle, manifest, file, key); err != nil {
@@ -136,6 +137,18 @@ func sign(bundle, manifest, file string, key ed25519.PrivateKey) (err error) {
 	payload, err := matrix.Canonical(says)
 	if err != nil {
 		return err
+	}
+	lock, err := os.Open(bundle)
+	if err != nil {
+		return err
+	}
+	// Two that read the signatures, and each add theirs, would leave one. Where the file system has no locks, nobody can be kept out.
+	if err := lockFolder(lock); errors.Is(err, ErrLocked) {
+		return errors.Join(err, lock.Close())
+	} else if err != nil {
+		defer lock.Close()
+	} else {
+		defer func() { err = errors.Join(err, unlockFolder(lock)) }()
 	}
 	root, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {

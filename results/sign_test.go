@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -449,5 +451,40 @@ func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	if got := Fingerprint(make(ed25519.PublicKey, ed25519.PublicKeySize)); got != "SHA256:kmYcvdi2GkPeWxB6XLjrZB8JHsy2Hm8luHMFp9GMvqk" {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Of signatures that are made at the same time, none is lost.
+func TestSignAtOnce(t *testing.T) {
+	t.Parallel()
+	bundle := goldens(t)["pass"]
+	to := filepath.Join(t.TempDir(), filepath.Base(bundle))
+	data, err := os.ReadFile(bundle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	private, public := newKeys(t, 8)
+	var wg sync.WaitGroup
+	for _, key := range private {
+		wg.Go(func() {
+			for {
+				_, err := signAs(to, key)
+				if errors.Is(err, ErrLocked) {
+					runtime.Gosched()
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+		})
+	}
+	wg.Wait()
+	if got, err := signers(to, public); err != nil || len(got) != len(private) {
+		t.Errorf("%d of %d signatures are there: %v", len(got), len(private), err)
 	}
 }

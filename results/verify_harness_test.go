@@ -118,14 +118,14 @@ func place(tb testing.TB, dir, name string, data []byte) {
 	}
 }
 
-// edited replaces a text in a file of a bundle.
+// edited replaces a text in a file of a bundle, wherever it stands there.
 func edited(tb testing.TB, dir, name, from, to string) {
 	tb.Helper()
 	data := read(tb, dir, name)
 	if !bytes.Contains(data, []byte(from)) {
 		tb.Fatalf("%s does not hold %q", name, from)
 	}
-	place(tb, dir, name, bytes.Replace(data, []byte(from), []byte(to), 1))
+	place(tb, dir, name, bytes.ReplaceAll(data, []byte(from), []byte(to)))
 }
 
 // chained writes records as a journal, each behind the one before.
