@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ type Job struct {
 	Secrets   *adapters.Secrets
 	Documents adapters.Documents // nil: the experiment names none
 	Embedder  adapters.Embedder  // nil: items get no vector but their document's own
+	Texts     int                // in one call of it at the most, so that a call is a request; 0: as many as are written at once
 	Timeout   time.Duration      // of one call to the store; 0: none
 	Recreate  bool               // delete what an earlier load has made, and load anew
 	Progress  func(done, total int)
@@ -283,16 +285,20 @@ func (l *load) embed(ctx context.Context, batch []entry) error {
 	if len(texts) == 0 {
 		return nil
 	}
-	response, err := l.job.Embedder.Embed(ctx, adapters.EmbedRequest{Texts: texts, Purpose: adapters.ForPassage})
-	if err != nil {
-		return fmt.Errorf("embedding document %q and those after it: %w", batch[which[0]].item.ID, err)
+	var vectors [][]float32
+	for some := range slices.Chunk(texts, cmp.Or(l.job.Texts, len(texts))) {
+		response, err := l.job.Embedder.Embed(ctx, adapters.EmbedRequest{Texts: some, Purpose: adapters.ForPassage})
+		if err != nil {
+			return fmt.Errorf("embedding document %q and those after it: %w", batch[which[len(vectors)]].item.ID, err)
+		}
+		if len(response.Vectors) != len(some) {
+			return fmt.Errorf("the embedder returned %d vectors for %d texts", len(response.Vectors), len(some))
+		}
+		l.report.Truncated += len(response.Truncated)
+		vectors = append(vectors, response.Vectors...)
 	}
-	if len(response.Vectors) != len(texts) {
-		return fmt.Errorf("the embedder returned %d vectors for %d texts", len(response.Vectors), len(texts))
-	}
-	l.report.Truncated += len(response.Truncated)
 	for k, i := range which {
-		v := response.Vectors[k]
+		v := vectors[k]
 		if len(v) != l.survey.Embedder.Dimensions {
 			return fmt.Errorf("the embedder returned a vector of %d dimensions for document %q, and the collection has %d", len(v), batch[i].item.ID, l.survey.Embedder.Dimensions)
 		}

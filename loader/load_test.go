@@ -21,6 +21,9 @@ func TestLoadWritesTheDocuments(t *testing.T) {
 		docs[0].IndexedAt, docs[0].UpdatedAt, docs[0].EmbedModel = when, when.Add(-time.Hour), "other"
 		docs[1].Access = nil
 		job := s.job(t, docs)
+		job.Texts = 50
+		calls := &callSizes{Embedder: job.Embedder}
+		job.Embedder = calls
 		var seen []int
 		job.Progress = func(done, total int) { seen = append(seen, done, total) }
 		r := mustLoad(t, job)
@@ -34,6 +37,9 @@ func TestLoadWritesTheDocuments(t *testing.T) {
 		}
 		if diff := cmp.Diff([]int{128, 300, 256, 300, 300, 300}, seen); diff != "" {
 			t.Errorf("progress (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff([]int{50, 50, 28, 50, 50, 28, 44}, calls.texts[len(calls.texts)-7:]); diff != "" {
+			t.Errorf("texts of each call (-want +got):\n%s", diff)
 		}
 		got := contents(t, s)
 		if len(got) != 300 {
@@ -60,6 +66,17 @@ func TestLoadWritesTheDocuments(t *testing.T) {
 			checkVector(t, job.Embedder, doc.Text, item.vector)
 		}
 	})
+}
+
+// callSizes tells how many texts each call of an embedder had.
+type callSizes struct {
+	adapters.Embedder
+	texts []int
+}
+
+func (c *callSizes) Embed(ctx context.Context, req adapters.EmbedRequest) (adapters.EmbedResponse, error) {
+	c.texts = append(c.texts, len(req.Texts))
+	return c.Embedder.Embed(ctx, req)
 }
 
 // checkVector holds a stored vector against the embedding of the text as a passage.

@@ -121,7 +121,7 @@ func (b *backends) openStore(ctx context.Context, l *experiments.Loaded, o Optio
 	if by := l.Experiment.Backends.Embedder; !by.Free() && o.CacheDir != "" {
 		kept = newKept(o.CacheDir, b.embedderInfo)
 		kept.anew = o.Fresh
-		cfg.IndexEmbedder = &indexEmbedder{b.embedder, kept, textsPerCall(by)}
+		cfg.IndexEmbedder = &indexEmbedder{b.embedder, kept, TextsPerCall(by)}
 	}
 	store, err := o.Registry.Store(ctx, spec.Adapter, cfg)
 	if failed := b.indexed(kept, err == nil); failed != nil && err == nil {

@@ -23,7 +23,7 @@ func (r *reckoning) sharedCalls() {
 		return
 	}
 	const storeBatch = batch // as the embedded store has it
-	batch := textsPerCall(r.e.Backends.Embedder)
+	batch := TextsPerCall(r.e.Backends.Embedder)
 	if r.e.Backends.Store.Free() && r.chunks > 0 {
 		calls := r.chunks/storeBatch*upTo(storeBatch, batch) + upTo(r.chunks%storeBatch, batch)
 		worst, expected := margin(&r.corpus, r.chunks), r.corpus

@@ -61,9 +61,9 @@ func (e keepingEmbedder) Embed(ctx context.Context, req adapters.EmbedRequest) (
 	return response, err
 }
 
-// textsPerCall is how many texts are embedded in one call at the most: as many as one request to the backend takes, where that leaves
+// TextsPerCall is how many texts are embedded in one call at the most: as many as one request to the backend takes, where that leaves
 // this process, so that a call is a request.
-func textsPerCall(b *matrix.Backend) int {
+func TextsPerCall(b *matrix.Backend) int {
 	if b.Free() {
 		return batch
 	}

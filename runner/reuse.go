@@ -64,7 +64,7 @@ func (s *session) embed(ctx context.Context, req adapters.EmbedRequest) (out []e
 	b, ofCase := ctx.Value(begunKey{}).(*begun)
 	out, known, err := s.reuse.embeddings.get(ctx, keys, func(places []int) ([]embedded, error) {
 		made := make([]embedded, 0, len(places))
-		for places := range slices.Chunk(places, textsPerCall(s.experiment.Backends.Embedder)) {
+		for places := range slices.Chunk(places, TextsPerCall(s.experiment.Backends.Embedder)) {
 			some := req
 			some.Texts = make([]string, len(places))
 			for i, place := range places {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,8 @@ func (a *app) calibrateJudge(o calibrateJudgeOptions) error {
 		return usage("--labels: name the file of labels; --sample 120 --labels labels.jsonl makes one to fill in")
 	case o.sample < 0:
 		return usage("--sample: %d is no number of judgements", o.sample)
+	case o.sample > 0 && strings.EqualFold(filepath.Ext(o.labels), ".csv"):
+		return usage("--labels: a sample is written as JSON Lines, and %s would be read as CSV: name a file that ends in .jsonl", quote(o.labels))
 	}
 	var labels []experiments.Label
 	if o.sample == 0 { // what is wrong with the file is told before anything is read

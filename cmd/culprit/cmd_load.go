@@ -72,6 +72,9 @@ func (a *app) fill(ctx context.Context, o loadOptions) (err error) {
 		Adapter: store.Adapter, Settings: store.Settings, Dir: loaded.Dir, Secrets: options.Secrets, Documents: runner.Documents(loaded), Embedder: embedder,
 		Timeout: time.Duration(loaded.Experiment.Limits.Timeout), Recreate: o.recreate,
 	}
+	if embedder != nil {
+		job.Texts = runner.TextsPerCall(loaded.Experiment.Backends.Embedder)
+	}
 	if show != nil {
 		job.Progress = func(done, total int) {
 			show.Show(runner.Step{Phase: "loading", Done: done, Total: total, Unit: "documents"})
