@@ -59,6 +59,7 @@ func (e *Executed) readBill(out string) error {
 
 func (e *Executed) add(b Bill, roles []string) {
 	e.Paid, e.InDoubt = e.Paid+b.Paid(roles), e.InDoubt+b.InDoubt
+	e.AtLeast = e.AtLeast || b.paid[""] > 0 // a journal of before does not say who was asked
 }
 
 // addWork adds what the work folder of the execution tells.

@@ -3,7 +3,11 @@ package results
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
+
+	"github.com/culprit-rag/culprit/matrix"
 )
 
 // DroppedSchema is the schema of [Dropped].
@@ -52,10 +56,7 @@ func (e *Execution) dropping(d *Dropped) error {
 	if err != nil {
 		return err
 	}
-	i, err := e.invocation()
-	if err != nil {
-		return err
-	}
+	i, unknown := e.invocation()
 	d.InDoubt += s.Doubt
 	d.Paid += paidOf(s.Far)
 	for _, a := range s.Far {
@@ -79,7 +80,13 @@ func (e *Execution) dropping(d *Dropped) error {
 			}
 			b := w.doubts.bill()
 			d.InDoubt += b.InDoubt
-			d.Paid += b.Paid(i.Pins.paid())
+			var roles []string
+			if unknown == nil {
+				roles = i.Pins.paid()
+			} else { // damage keeps nobody from giving up: each model that was asked may have to be paid for
+				roles = slices.DeleteFunc(slices.Collect(maps.Keys(b.paid)), func(role string) bool { return role == matrix.RoleStore })
+			}
+			d.Paid += b.Paid(roles)
 			for _, p := range w.Calls {
 				if p.From != e.id {
 					continue

@@ -105,6 +105,9 @@ func (r *reader) remade(again *Replay, derivedFrom string, now time.Time) (map[s
 
 // proved writes the copy aside, verifies it there, and only then gives it its place.
 func (c *copying) proved(out string) (path string, err error) {
+	if err := OutsideBundles(out); err != nil {
+		return "", err
+	}
 	if err := os.MkdirAll(out, 0o700); err != nil {
 		return "", err
 	}

@@ -66,6 +66,9 @@ type copying struct {
 // to writes <out>/<execution>/<case>.bundle.zip.
 func (c *copying) to(out string) (done Redacted, err error) {
 	done.Bundle = c.bundle
+	if err := OutsideBundles(out); err != nil {
+		return done, err
+	}
 	dir := filepath.Join(out, string(c.manifest.ExecID))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return done, err
@@ -109,6 +112,23 @@ func (c *copying) to(out string) (done Redacted, err error) {
 	}
 	return done, nil
 }
+
+// OutsideBundles returns [ErrInside] for a folder in a bundle that was unpacked: with one file more it is not intact.
+func OutsideBundles(dir string) error {
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	for before := ""; at != before; before, at = at, filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, manifestFile)); err == nil {
+			return fmt.Errorf("%q is inside of a bundle, and a bundle is never written: name another folder: %w", dir, ErrInside)
+		}
+	}
+	return nil
+}
+
+// ErrInside means that something would be written into a bundle.
+var ErrInside = errors.New("nothing was written")
 
 // is returns an error where an earlier copy is something else than what would be written.
 func (c *copying) is(path string, withheld int) error {

@@ -444,6 +444,9 @@ func TestDropIsLedgered(t *testing.T) {
 				if err := os.WriteFile(filepath.Join(folder, journalFile), data, 0o600); err != nil {
 					t.Fatal(err)
 				}
+				if err := os.WriteFile(filepath.Join(out, workFolder, string(id), invocationFile), []byte("{"), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
 			d, err := Drop(out, id)
 			if err != nil {

@@ -91,3 +91,28 @@ func TestRevealRefuses(t *testing.T) {
 		t.Errorf("in place of the copy: %v", err)
 	}
 }
+
+// TestOutsideBundles: what is made of a bundle does not go into one that was unpacked, which would not be intact any more.
+func TestOutsideBundles(t *testing.T) {
+	t.Parallel()
+	whole := restrictedBundle(t, "the salary is 4000 crowns")
+	redacted, err := Redact(whole, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, old := unpack(t, redacted.Copy), byOthers(t, "pass", func(string) {})
+	for _, out := range []string{dir, filepath.Join(dir, "case", "deep")} {
+		_, redact := Redact(whole, out)
+		_, reveal := Reveal(dir, whole, out)
+		_, migrate := Migrate(old, out, testTime)
+		for name, err := range map[string]error{"redact": redact, "reveal": reveal, "migrate": migrate} {
+			if !errors.Is(err, ErrInside) {
+				t.Errorf("%s into %q: %v", name, out, err)
+			}
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "case"))
+	if _, made := os.Lstat(filepath.Join(dir, filepath.Base(filepath.Dir(redacted.Copy)))); err != nil || len(entries) != 2 || !errors.Is(made, os.ErrNotExist) {
+		t.Errorf("something was written: %v, %v, %v", entries, err, made)
+	}
+}

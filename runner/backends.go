@@ -124,6 +124,10 @@ func (b *backends) openStore(ctx context.Context, l *experiments.Loaded, o Optio
 		cfg.IndexEmbedder = &indexEmbedder{b.embedder, kept, TextsPerCall(by)}
 	}
 	store, err := o.Registry.Store(ctx, spec.Adapter, cfg)
+	if err != nil && kept != nil && kept.changed { // of what is answered now alone, of which nothing is asked again
+		kept.changed = false
+		store, err = o.Registry.Store(ctx, spec.Adapter, cfg)
+	}
 	if failed := b.indexed(kept, err == nil); failed != nil && err == nil {
 		err = errors.Join(failed, store.Close())
 	}

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,7 +27,7 @@ func (e *indexEmbedder) Embed(ctx context.Context, req adapters.EmbedRequest) (o
 	out.Vectors = make([][]float32, len(req.Texts))
 	var open []int
 	for i, text := range req.Texts {
-		if out.Vectors[i], err = e.kept.find(keptKey(&req, text)); err != nil {
+		if out.Vectors[i], err = e.kept.find(&req, text); err != nil {
 			return out, err
 		}
 		if out.Vectors[i] == nil {
@@ -40,6 +41,9 @@ func (e *indexEmbedder) Embed(ctx context.Context, req adapters.EmbedRequest) (o
 			ask.Texts[n] = req.Texts[i]
 		}
 		response, err := e.Embedder.Embed(ctx, ask)
+		if err == nil && e.kept.changed {
+			err = errors.New("the embedder answers with vectors of another width than those that an earlier run has paid for")
+		}
 		if err != nil {
 			return adapters.EmbedResponse{}, err
 		}

@@ -37,9 +37,17 @@ type keptVectors struct {
 	own      *keptFile // nil: nothing is written yet
 	files    []*keptFile
 	known    map[onceKey]*keptVector
+	widths   map[string]*width // by the model that a request names
+	changed  bool              // the embedder answers with longer or shorter vectors than those of earlier processes that were used
 	says     []string
 	earlier  int // vectors that earlier processes have paid for, and that were used
 	unlocked error
+}
+
+// width is how many numbers the vectors of a model have: an index takes those of one width alone.
+type width struct {
+	numbers  int
+	answered bool // this process was answered so
 }
 
 // keptFile is one file. It is locked while it is open.
@@ -72,7 +80,7 @@ var keptName = regexp.MustCompile(`^vectors-[0-9a-f]{32}-[0-9]+\.kept$`)
 // newKept names the vectors of one embedder. Two embedders that may make different vectors of a text have different files.
 func newKept(dir string, e adapters.EmbedderInfo) *keptVectors {
 	of := keyOf(e.Adapter, e.Model, e.Dimensions, e.Revision)
-	return &keptVectors{dir: dir, of: fmt.Sprintf("vectors-%x-", of[:16]), known: map[onceKey]*keptVector{}}
+	return &keptVectors{dir: dir, of: fmt.Sprintf("vectors-%x-", of[:16]), known: map[onceKey]*keptVector{}, widths: map[string]*width{}}
 }
 
 // keptKey is the key of one text of a request.
@@ -230,11 +238,12 @@ func (f *keptFile) next(from int64) (int64, error) {
 	return f.size, nil
 }
 
-// find returns the vector of a text, nil where nobody has paid for it.
-func (k *keptVectors) find(key onceKey) ([]float32, error) {
+// find returns the vector of a text, nil where nobody has paid for it, or for one of another width than those before it.
+func (k *keptVectors) find(req *adapters.EmbedRequest, text string) ([]float32, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.begin()
+	key := keptKey(req, text)
 	v := k.known[key]
 	if v == nil {
 		return nil, nil
@@ -242,6 +251,12 @@ func (k *keptVectors) find(key onceKey) ([]float32, error) {
 	found, vector, err := v.file.record(v.at)
 	if err != nil || found != key { // it was whole just now
 		return nil, fmt.Errorf("reading %q: %w", v.file.path, cmp.Or(err, errKeptDamage))
+	}
+	if w := k.widths[req.Model]; w == nil {
+		k.widths[req.Model] = &width{numbers: len(vector)}
+	} else if w.numbers != len(vector) {
+		k.forget(key)
+		return nil, nil
 	}
 	if v.file != k.own {
 		k.earlier++
@@ -251,6 +266,37 @@ func (k *keptVectors) find(key onceKey) ([]float32, error) {
 		v.file.unused--
 	}
 	return vector, nil
+}
+
+// forget leaves a vector to be asked for again.
+func (k *keptVectors) forget(key onceKey) {
+	if v := k.known[key]; !v.used {
+		v.file.unused--
+	}
+	delete(k.known, key)
+}
+
+// fits reports whether a vector of a model is as wide as those before it. Where those are of earlier processes, they do not go with what
+// the embedder answers now: all of theirs are forgotten, and the index is to be filled from its beginning.
+func (k *keptVectors) fits(model string, numbers int) bool {
+	w := k.widths[model]
+	switch {
+	case w == nil:
+		k.widths[model] = &width{numbers, true}
+	case w.numbers == numbers:
+		w.answered = true
+	case w.answered:
+		return false
+	default:
+		k.say("the embedder answers with vectors of %d numbers, and an earlier run was answered with %d: what that one has paid for is not used", numbers, w.numbers)
+		for key, v := range k.known {
+			if v.file != k.own {
+				k.forget(key)
+			}
+		}
+		k.widths[model], k.earlier, k.changed = &width{numbers, true}, 0, true
+	}
+	return true
 }
 
 // keep writes what came back for a request, and does not return before that is durable. Where it fails, nothing more may be bought.
@@ -264,7 +310,7 @@ func (k *keptVectors) keep(req *adapters.EmbedRequest, vectors [][]float32) erro
 	var data []byte
 	added := map[onceKey]*keptVector{}
 	for i, v := range vectors {
-		if !sound(v) { // the store refuses it, and it is not to be refused for ever
+		if !sound(v) || !k.fits(req.Model, len(v)) { // the store refuses it, and it is not to be refused for ever
 			continue
 		}
 		key := keptKey(req, req.Texts[i])
@@ -309,8 +355,9 @@ func appendKept(data []byte, key onceKey, v []float32) []byte {
 
 // sound reports whether an index can be made of a vector.
 func sound(v []float32) bool {
+	const shortest, longest = 1e-15, 1e15 // as the embedded store has it
 	n := norm(v)
-	return len(v) > 0 && len(v) <= keptNumbers && !math.IsNaN(n) && !math.IsInf(n, 0)
+	return len(v) > 0 && len(v) <= keptNumbers && (n == 0 || n >= shortest && n <= longest)
 }
 
 // create makes the file of this process. On a file system without locks, where nobody could tell whether a process is at it, there is none.

@@ -47,7 +47,7 @@ func leftKept(t *testing.T, dir string, texts int) (path string) {
 func known(t *testing.T, k *keptVectors, texts int) (out []int) {
 	t.Helper()
 	for i := range texts {
-		v, err := k.find(keptKey(keptRequest(), fmt.Sprint("text ", i)))
+		v, err := k.find(keptRequest(), fmt.Sprint("text ", i))
 		switch {
 		case err != nil:
 			t.Errorf("text %d: %v", i, err)
@@ -136,7 +136,7 @@ func TestKeptVectorsOf(t *testing.T) {
 		k := newKept(dir, test.of)
 		req := keptRequest()
 		test.change(req)
-		v, err := k.find(keptKey(req, "text 0"))
+		v, err := k.find(req, "text 0")
 		if err != nil || (v != nil) != test.known {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
@@ -293,8 +293,41 @@ func TestKeptVectorsAreSound(t *testing.T) {
 	t.Parallel()
 	k := newKept(t.TempDir(), adapters.EmbedderInfo{Model: "m"})
 	nan := float32(math.NaN())
-	if err := k.keep(keptRequest("a", "b", "c"), [][]float32{{}, {1, nan}, {float32(math.Inf(1))}}); err != nil || k.own != nil {
+	if err := k.keep(keptRequest("a", "b", "c"), [][]float32{{}, {1, nan}, {1e30}}); err != nil || k.own != nil {
 		t.Errorf("%v, %v", k.own, err)
+	}
+}
+
+// TestKeptVectorsOfAnotherWidth: where an embedder answers with longer vectors than it did, no index is made of both.
+func TestKeptVectorsOfAnotherWidth(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	leftKept(t, dir, 3)
+	k := newKept(dir, adapters.EmbedderInfo{Model: "m"})
+	if v, err := k.find(keptRequest(), "text 0"); len(v) != 3 || err != nil {
+		t.Fatal(v, err)
+	}
+	if err := k.keep(keptRequest("new", "odd"), [][]float32{{1, 2, 3, 4}, {1, 2, 3}}); err != nil || !k.changed || k.earlier != 0 || len(k.says) != 1 {
+		t.Errorf("%v, changed %v, %d earlier, says %q", err, k.changed, k.earlier, k.says)
+	}
+	for text, numbers := range map[string]int{"text 0": 0, "text 1": 0, "text 2": 0, "new": 4, "odd": 0} {
+		if v, err := k.find(keptRequest(), text); len(v) != numbers || err != nil {
+			t.Errorf("%q: %v, %v", text, v, err)
+		}
+	}
+	if err := k.close(true); err != nil || len(keptNames(t, dir)) > 0 {
+		t.Errorf("left: %q, %v", keptNames(t, dir), err)
+	}
+	leftKept(t, dir, 1)
+	k = newKept(dir, adapters.EmbedderInfo{Model: "m"})
+	if err := k.keep(keptRequest("new"), [][]float32{{1, 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := k.find(keptRequest(), "text 0"); v != nil || err != nil || k.changed {
+		t.Errorf("%v, %v, changed %v", v, err, k.changed)
+	}
+	if err := k.close(true); err != nil || len(keptNames(t, dir)) > 0 {
+		t.Errorf("left: %q, %v", keptNames(t, dir), err)
 	}
 }
 
@@ -311,7 +344,7 @@ func TestKeptVectorsFullDisk(t *testing.T) {
 	if err := k.keep(keptRequest("a"), [][]float32{{1}}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v", err)
 	}
-	if v, err := k.find(keptKey(keptRequest(), "a")); v != nil || err != nil {
+	if v, err := k.find(keptRequest(), "a"); v != nil || err != nil {
 		t.Errorf("%v, %v", v, err)
 	}
 }

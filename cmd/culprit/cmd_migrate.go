@@ -60,7 +60,7 @@ func (a *app) migrate(bundles []string, out string) error {
 	var failed error
 	for _, bundle := range bundles {
 		done, err := results.Migrate(bundle, out, time.Now())
-		if errors.Is(err, results.ErrNotMigrated) || errors.Is(err, os.ErrExist) || errors.Is(err, os.ErrNotExist) {
+		if errors.Is(err, results.ErrNotMigrated) || errors.Is(err, results.ErrInside) || errors.Is(err, os.ErrExist) || errors.Is(err, os.ErrNotExist) {
 			err = &usageError{err}
 		}
 		if err != nil {

@@ -74,7 +74,7 @@ func (a *app) copyBundles(schema string, bundles []string, copies func(bundle st
 		if err == nil {
 			done, err = copies(bundle)
 		}
-		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) || errors.Is(err, results.ErrNotRevealed) {
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrExist) || errors.Is(err, results.ErrNotRevealed) || errors.Is(err, results.ErrInside) {
 			err = &usageError{err}
 		}
 		if err != nil {

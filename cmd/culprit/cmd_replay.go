@@ -260,13 +260,8 @@ func (o *replayOptions) checkPlaces(paths []string) error {
 			return usage("%q and %q would both be written to %q: replay them into folders of their own", first, path, target)
 		}
 		taken[target] = path
-		for dir := filepath.Dir(target); ; dir = filepath.Dir(dir) {
-			if _, err := os.Lstat(filepath.Join(dir, "manifest.json")); err == nil {
-				return usage("%q is inside of a bundle, and a bundle is never written: name another folder with --out", target)
-			}
-			if dir == filepath.Dir(dir) {
-				break
-			}
+		if err := results.OutsideBundles(filepath.Dir(target)); err != nil {
+			return &usageError{err}
 		}
 	}
 	if o.out != "" {
