@@ -162,7 +162,7 @@ func readAllowances(value string) (conformance.Allowances, error) {
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&allow); err != nil {
-		return allow, usage("--allow: %w", err)
+		return allow, usage("--allow: %w: docs/plugins.md lists the keys", err)
 	}
 	return allow, nil
 }
