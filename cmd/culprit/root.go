@@ -198,8 +198,8 @@ func exitCodesTopic() *cobra.Command {
   130  interrupted: finished cases are kept
 
 A case with risk: investigate that fails or is inconclusive changes nothing.
-verify, replay, diff, reexec, probe, calibrate, selftest and plugin test have codes of their own: see
-their --help.
+verify, replay, diff, reexec, probe, calibrate, selftest and plugin test have codes of
+their own: see their --help.
 Any other code means failure, too:  culprit run staging.yaml || echo "exit $?"`,
 	}
 }
