@@ -171,6 +171,9 @@ func openArchive(f *os.File, size int64, all bool) (a *archive, err error) {
 func newArchive(f io.ReaderAt, size int64) (*archive, error) {
 	end := make([]byte, endSize)
 	if _, err := f.ReadAt(end, max(0, size-endSize)); err != nil || !bytes.HasPrefix(end, []byte("PK\x05\x06")) {
+		if size > 0 && !startsAs(f, "PK") {
+			return nil, errors.New("it is no zip file, and so no bundle")
+		}
 		return nil, errors.New("it does not end as a zip file does: it was cut, or something follows it")
 	}
 	n, length := int(binary.LittleEndian.Uint16(end[10:])), int64(binary.LittleEndian.Uint32(end[12:]))
@@ -196,6 +199,13 @@ func newArchive(f io.ReaderAt, size int64) (*archive, error) {
 	return &archive{at: f, entries: entries, packed: packed}, nil
 }
 
+// startsAs says whether a file begins so.
+func startsAs(f io.ReaderAt, with string) bool {
+	begin := make([]byte, len(with))
+	n, _ := f.ReadAt(begin, 0) // shorter is otherwise
+	return string(begin[:n]) == with
+}
+
 var errNotOurForm = errors.New("it is a zip file in another form than that of a bundle: unpack it into a folder and open that")
 
 func decodeEntries(b []byte, n int) ([]entry, error) {
@@ -212,7 +222,7 @@ func decodeEntries(b []byte, n int) ([]entry, error) {
 		case !staysInside(e.name):
 			return nil, fmt.Errorf("path %q leaves the bundle", e.name)
 		case len(entries) > 0 && e.name <= entries[len(entries)-1].name:
-			return nil, fmt.Errorf("path %q is out of order or there twice", e.name)
+			return nil, fmt.Errorf("path %q is out of order or there twice: %w", e.name, errNotOurForm)
 		case le.Uint16(b[entryMethod:]) != 0:
 			return nil, errNotOurForm
 		case e.size > maxFile:

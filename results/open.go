@@ -95,7 +95,7 @@ func (r *reader) done() error {
 func readManifest(f files) (*Manifest, error) {
 	data, err := f.read(manifestFile, maxManifest)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("it has no %s, so it is not a bundle: %w", manifestFile, err)
+		return nil, fmt.Errorf("it has no %s, so it is not a bundle: %w", manifestFile, os.ErrNotExist)
 	}
 	if err != nil {
 		return nil, err

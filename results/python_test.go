@@ -76,7 +76,7 @@ func TestPythonVerifiesTheSeal(t *testing.T) {
 		}},
 		"a file added":   {code: 1, want: "['extra']", attack: func(t *testing.T, dir string) { write(t, dir, "extra", nil) }},
 		"a file dropped": {code: 1, want: pinsFile, attack: func(t *testing.T, dir string) { remove(t, dir, pinsFile) }},
-		"no manifest":    {code: 1, want: manifestFile, attack: func(t *testing.T, dir string) { remove(t, dir, manifestFile) }},
+		"no manifest":    {code: 2, want: manifestFile, attack: func(t *testing.T, dir string) { remove(t, dir, manifestFile) }},
 		"other sums": {code: 1, want: sumsFile, attack: func(t *testing.T, dir string) {
 			write(t, dir, sumsFile, append(read(t, dir, sumsFile), '\n'))
 		}},

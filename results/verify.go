@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
 )
@@ -210,6 +211,9 @@ func (v *verifier) readManifest() {
 	data, err := v.files.read(manifestFile, maxManifest)
 	if errors.Is(err, os.ErrNotExist) {
 		err = errors.New("it is not there, so this is not a bundle")
+		if names, _ := v.files.names(); slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".bundle/"+manifestFile) }) {
+			err = errors.New("it stands in a folder, since the folder was packed and not what is in it: unpack it, and name the folder that holds " + manifestFile)
+		}
 	}
 	if err == nil {
 		v.Manifest = matrix.DigestBytes(data)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/culprit-rag/culprit/matrix"
@@ -98,7 +99,11 @@ func (v *verifier) seen(f File, sum []byte, size int64, err error) bool {
 	case errors.Is(err, fs.ErrNotExist):
 		v.report(f.Path, 0, "it is missing")
 	case err != nil:
-		v.report(f.Path, 0, "%v", err)
+		says, named := strings.CutPrefix(err.Error(), strconv.Quote(f.Path)) // the report names the file
+		if named {
+			says = "it" + strings.Replace(says, ": ", " cannot be read: ", 1)
+		}
+		v.report(f.Path, 0, "%s", says)
 	case f.told(size) != f.Size:
 		v.report(f.Path, 0, "it has %d bytes, and %s lists %d", size, manifestFile, f.Size)
 	case hex.EncodeToString(sum) != f.SHA256:

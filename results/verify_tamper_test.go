@@ -76,7 +76,7 @@ func TestVerifyFindsTampering(t *testing.T) {
 			if err := os.Truncate(filepath.Join(dir, pinsFile), 1<<33); err != nil {
 				t.Fatal(err)
 			}
-		}, false, "files", "pins.json\" has 8589934592 bytes; the limit is", ""},
+		}, false, "files", "it has 8589934592 bytes; the limit is", ""},
 		"more files than a bundle may have": {func(t *testing.T, dir string) {
 			for i := range maxFiles {
 				place(t, dir, fmt.Sprintf("z/%05d", i), nil)

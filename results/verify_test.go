@@ -1,9 +1,12 @@
 package results
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,6 +53,27 @@ func TestVerifyHoldsABundleToItsPlace(t *testing.T) {
 	place(t, dir, "other.bundle.zip", readAll(t, goldens(t)["pass"]))
 	v := Verify(filepath.Join(dir, "other.bundle.zip"), Policy{})
 	if v.State != StateBroken || !strings.Contains(listed(v), "it was copied or renamed") {
+		t.Errorf("%s\n%s", v.State, listed(v))
+	}
+}
+
+// Who packs the folder of a bundle, and not what is in it, is told so.
+func TestVerifyTellsOfAPackedFolder(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "c.bundle.zip")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z := zip.NewWriter(f)
+	w, err := z.Create("c.bundle/" + manifestFile)
+	if err == nil {
+		_, err = w.Write(bytes.Repeat([]byte("{}"), 99))
+	}
+	if err := errors.Join(err, z.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if v := Verify(path, Policy{}); v.State != StateMalformed || !strings.Contains(listed(v), "unpack it, and name the folder that holds") {
 		t.Errorf("%s\n%s", v.State, listed(v))
 	}
 }

@@ -104,11 +104,11 @@ func (a *app) showFloor(r *runner.FloorReport) {
 			linef(a.out, "  %s  no floor: %s", padded(arm.Mode, 7), arm.Reason)
 			continue
 		}
-		linef(a.out, "  %s  floor %s   %d of %d pieces of evidence below (at most %s)   %d of %d other pairs reach it (%s)",
+		linef(a.out, "  %s  floor %s   %d of %d pieces of evidence below (at most %s at 95 %%)   %d of %d other pairs reach it (%s)",
 			padded(arm.Mode, 7), *arm.Floor, arm.Below, len(r.Gold), share(arm.Error.Float()), arm.Reach, arm.Others, share(float64(arm.Reach)/float64(max(arm.Others, 1))))
 	}
 	if r.Floor != nil && len(r.Arms) > 1 {
-		linef(a.out, "  below both: %d of %d (at most %s)", r.Below, len(r.Gold), share(r.Floor.Error.Float()))
+		linef(a.out, "  below both: %d of %d (at most %s at 95 %%)", r.Below, len(r.Gold), share(r.Floor.Error.Float()))
 	}
 	for _, g := range r.Gold {
 		if g.Below {

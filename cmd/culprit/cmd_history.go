@@ -190,6 +190,10 @@ func (a *app) rebuildIndex(ctx context.Context, folder string) (err error) {
 	if err != nil {
 		return err
 	}
+	if !x.Kept() {
+		return fmt.Errorf("index of %q: nothing was written: the folder cannot be written to; %s of %s can be read: run it as the owner of the folder",
+			folder, counted(bundles, "bundle", "bundles"), counted(executions, "execution", "executions"))
+	}
 	_, err = fmt.Fprintf(a.out, "%s of %s in %s\n", counted(bundles, "bundle", "bundles"), counted(executions, "execution", "executions"), time.Since(began).Round(time.Millisecond))
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -86,7 +87,8 @@ the items belongs: then it is also tested empty, changed and with many items.
 The settings are those of the plugin itself, as in backends.store.settings. Flags of the plugin go
 behind --. The sum that is printed pins the plugin: backends.store.checksum.
 
-Exit codes: 0, everything passes; 3, something fails; 5, the plugin cannot be used at all.`,
+Exit codes: 0, everything passes; 2, usage, or settings that the plugin refuses; 3, something fails;
+5, the plugin cannot be used at all.`,
 		Example: `  culprit plugin test ./filestore --settings '{"path": "{fixture}"}'
   culprit plugin test --role embedder --env MY_API_KEY ./mymodel
   culprit plugin test --settings settings.json --allow '{"unit_vectors": true}' python3 plugin.py`,
@@ -162,7 +164,7 @@ func readAllowances(value string) (conformance.Allowances, error) {
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&allow); err != nil {
-		return allow, usage("--allow: %w", err)
+		return allow, usage("--allow: %w: docs/plugins.md lists the keys", err)
 	}
 	return allow, nil
 }
@@ -203,6 +205,9 @@ func (a *app) pluginTest(ctx context.Context, o pluginOptions) error {
 		outcomes, err := bench.run(ctx, role)
 		if ctx.Err() != nil {
 			return stopped{"interrupted", context.Canceled}
+		}
+		if refused := (*adapters.Error)(nil); errors.As(err, &refused) && refused.Kind == adapters.KindInvalid {
+			return fmt.Errorf("%w\nGive them with --settings, which is %s now", err, o.settings)
 		}
 		if err != nil {
 			return err

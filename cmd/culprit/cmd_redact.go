@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -79,6 +80,9 @@ func (a *app) copyBundles(schema string, bundles []string, copies func(bundle st
 		}
 		if err != nil {
 			failed = errors.Join(failed, err)
+			if errors.Is(err, fs.ErrPermission) {
+				break // the same would be said of each
+			}
 			continue
 		}
 		report.Bundles = append(report.Bundles, done)

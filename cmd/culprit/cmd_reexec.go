@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ more than chance; and whether the label is the same. "reproduced" needs all of t
 that two answers have the same words is never claimed.
 
 Addresses and keys are those of the experiment, never those of the bundle, which may be a
-stranger's.
+stranger's. What is run is an execution of its own in --results, and the newest there.
 
 Exit codes: 0 reproduced, 11 not reproduced, 12 not comparable; 2 usage; 1, 5 and 130 as of
 culprit run.`,
@@ -57,7 +58,11 @@ culprit run.`,
 func (a *app) reexec(ctx context.Context, o reexecOptions) error {
 	then, err := results.Open(o.bundle)
 	if _, missing := os.Stat(o.bundle); errors.Is(missing, fs.ErrNotExist) {
-		return usage("bundle %s: not found: name the file of one bundle, such as those that culprit report names", quote(o.bundle))
+		return usage("bundle %s: not found: name the file of one bundle; culprit report names the folder of an execution's", quote(o.bundle))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage("bundle %s: it has no manifest.json, so it is not a bundle: name the file of one bundle, such as %s",
+			quote(o.bundle), quote(filepath.Join(o.bundle, "<case>.bundle.zip")))
 	}
 	if err != nil {
 		return &usageError{err}

@@ -144,6 +144,9 @@ func (o *resumeOptions) id() (results.ExecutionID, error) {
 	if err != nil {
 		return "", err
 	}
+	if _, err := os.Stat(o.results); errors.Is(err, fs.ErrNotExist) {
+		return "", noResults(o.results)
+	}
 	if len(ids) == 0 {
 		return "", usage("nothing in %q was left unfinished: run the experiment", o.results)
 	}
@@ -217,7 +220,11 @@ func (a *app) listUnfinished(o resumeOptions) error {
 // listLeft says what calls the unfinished cases have made, and names each that is in doubt by what its provider was told.
 func (a *app) listLeft(l *results.Left) {
 	made, unpaid := l.Calls()
-	line := fmt.Sprintf("  of the others: %s, %d of them unpaid, and %d in doubt", counted(made, "call", "calls"), unpaid, l.InDoubt)
+	line := fmt.Sprintf("  of the others: %s made", counted(made, "call", "calls"))
+	if unpaid > 0 {
+		line += fmt.Sprintf(" (%d of them unpaid)", unpaid)
+	}
+	line += fmt.Sprintf(", and %d in doubt", l.InDoubt)
 	if again := l.InDoubt - len(l.Undecided); again > 0 && l.Unread == 0 && !l.Busy {
 		line += fmt.Sprintf(" (%d of them made again or left out, and not listed)", again)
 	}
@@ -232,7 +239,7 @@ func (a *app) listLeft(l *results.Left) {
 		linef(a.out, "  in doubt: %s", sharedDoubts(l.Shared))
 	}
 	for _, u := range l.Undecided {
-		linef(a.out, "  in doubt: %s  %s", asDoubted(u.Case, &u.Call, u.At), u.ID)
+		linef(a.out, "  in doubt: %s  Idempotency-Key %s", asDoubted(u.Case, &u.Call, u.At), u.ID)
 	}
 }
 

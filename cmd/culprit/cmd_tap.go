@@ -89,7 +89,7 @@ func (a *app) tap(ctx context.Context, o tapOptions) (err error) {
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
 	if err != nil {
-		return usage("--listen: %w", err)
+		return usage("--listen %s: %w: give a host and a free port, such as localhost:8089", o.listen, err)
 	}
 	if key == "" && !isLoopback(listener.Addr()) {
 		return errors.Join(usage("--listen %s can be reached from other machines, and so can the prompts: name a key with --key-env, or listen at localhost", o.listen), listener.Close())

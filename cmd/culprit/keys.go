@@ -131,7 +131,7 @@ func decodePEM(data []byte, add func(results.TrustedKey)) error {
 			return nil
 		}
 		if block.Type != "PUBLIC KEY" {
-			return fmt.Errorf("it holds a %q where public keys should stand", block.Type)
+			return fmt.Errorf("it holds a %q where public keys should stand: name the .pub file beside it", block.Type)
 		}
 		key, err := x509.ParsePKIXPublicKey(block.Bytes)
 		if err != nil {

@@ -194,11 +194,12 @@ func exitCodesTopic() *cobra.Command {
   4    finished, held: a case with risk: blocking is inconclusive, limits.budget was used up, or
        culprit resume does not know what to do about calls in doubt
   5    finished, environment: a backend could not be reached, or its errors kept a case of any
-       risk from being judged
+       risk from being judged, or culprit resume --seal has sealed one that was not run
   130  interrupted: finished cases are kept
 
 A case with risk: investigate that fails or is inconclusive changes nothing.
-culprit verify and culprit replay have codes of their own: see their --help.
+verify, replay, diff, reexec, probe, calibrate, selftest and plugin test have codes of
+their own: see their --help.
 Any other code means failure, too:  culprit run staging.yaml || echo "exit $?"`,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/crash"
 	"github.com/culprit-rag/culprit/experiments"
 	"github.com/culprit-rag/culprit/results"
@@ -82,6 +84,9 @@ func (a *app) complain(err error, code int) {
 	default:
 		for text := range strings.Lines(err.Error()) {
 			line(a.err, "culprit: "+strings.TrimSuffix(text, "\n"))
+		}
+		if errors.Is(err, fs.ErrPermission) && !errors.As(err, new(*adapters.Error)) {
+			line(a.err, "culprit: it is another user's, or not to be written to: ls -ld shows whose it is; name one of your own")
 		}
 		if errors.As(err, &crashed) {
 			line(a.err, "where it happened, which holds nothing of what was worked on:")

@@ -48,8 +48,9 @@ CREATE TABLE unread (execution TEXT NOT NULL, file TEXT NOT NULL, why TEXT NOT N
 
 // Index is an open index. It is safe for concurrent use.
 type Index struct {
-	out string
-	db  *sql.DB
+	out  string
+	db   *sql.DB
+	kept bool // in a file
 }
 
 // Open opens the index of a results folder, and makes it where there is none, where it is damaged or of another format. What was
@@ -71,6 +72,9 @@ func Open(ctx context.Context, out string, told func(done, of int)) (*Index, err
 	}
 	return Rebuild(ctx, out, told)
 }
+
+// Kept says whether the index is a file: it is held in memory where the folder cannot be written to.
+func (x *Index) Kept() bool { return x.kept }
 
 // Rebuild makes the index of a results folder anew, of its bundles alone.
 func Rebuild(ctx context.Context, out string, told func(done, of int)) (_ *Index, err error) {
@@ -188,7 +192,7 @@ func connect(out, path, mode string) (*Index, error) {
 		return nil, err
 	}
 	db.SetMaxOpenConns(1) // one in memory is one connection; a file is written by one
-	return &Index{out: out, db: db}, nil
+	return &Index{out: out, db: db, kept: path != ":memory:"}, nil
 }
 
 // Close releases the index.

@@ -247,8 +247,9 @@ func TestIndexIsMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Chmod(out, 0o700) //nolint:errcheck // for the removal
-	if diff := cmp.Diff(want, all(t, open(t, out))); diff != "" {
-		t.Errorf("in memory (-want +got):\n%s", diff)
+	x := open(t, out)
+	if diff := cmp.Diff(want, all(t, x)); diff != "" || x.Kept() {
+		t.Errorf("in memory, kept %t (-want +got):\n%s", x.Kept(), diff)
 	}
 }
 

@@ -30,8 +30,12 @@ func Diff(w io.Writer, d *results.Diff, o Options) error {
 		p.line(p.dim(line))
 	}
 	p.blank()
+	widest := 0
 	for i := range d.Cases {
-		p.caseDiff(&d.Cases[i], o.All || len(d.Cases) == 1)
+		widest = max(widest, columns(fitID(d.Cases[i].Case, p.width/2)))
+	}
+	for i := range d.Cases {
+		p.caseDiff(&d.Cases[i], widest, o.All || len(d.Cases) == 1)
 	}
 	for _, only := range []struct {
 		side string
@@ -57,12 +61,12 @@ func diffMark(result string) string {
 	}
 }
 
-func (p *page) caseDiff(d *results.CaseDiff, whole bool) {
+func (p *page) caseDiff(d *results.CaseDiff, widest int, whole bool) {
 	label := d.Left.Name()
 	if now := d.Right.Name(); now != label {
 		label += " → " + now
 	}
-	p.line("  " + p.mark(diffMark(d.Result)) + " " + p.bold(fitID(d.Case, p.width/2)) + "   " + fit(label, p.width))
+	p.line("  " + p.mark(diffMark(d.Result)) + " " + p.bold(pad(fitID(d.Case, p.width/2), widest)) + "   " + fit(label, p.width))
 	if d.Result == results.DiffSame && !whole {
 		return
 	}

@@ -3,18 +3,22 @@ package report
 import (
 	"fmt"
 	"io"
+	"unicode/utf8"
 
 	"github.com/culprit-rag/culprit/results"
 )
 
 // reenactedOf says that no call of an execution was made, by the digest of the manifest of the bundle that answered.
 func reenactedOf(manifest string) string {
-	return "re-enacted of " + fit(manifest, len("sha256:")+12)
+	return "re-enacted of " + digestStart(manifest)
 }
+
+// digestStart is as much of a digest as tells it from others; --json has the whole.
+func digestStart(digest string) string { return fit(digest, len("sha256:")+12) }
 
 // migratedFrom says which bundle one was migrated from, by the digest of its manifest.
 func migratedFrom(manifest string) string {
-	return "migrated from " + fit(manifest, len("sha256:")+12)
+	return "migrated from " + digestStart(manifest)
 }
 
 const maxChange = 160 // columns of one side of a change
@@ -46,7 +50,8 @@ func Replayed(w io.Writer, all []*results.Replay, o Options) error {
 
 func (p *page) replayed(r *results.Replay, widest int) {
 	head := func(mark, says, verdict string) {
-		p.flow("", "   ", []string{p.mark(mark) + " " + p.bold(pad(fitID(nameOf(r.Path), maxName), widest)), says, verdict})
+		parts := append([]string{p.mark(mark) + " " + p.bold(pad(fitID(nameOf(r.Path), maxName), widest)), says}, otherCase(r.Path, r.Case)...)
+		p.flow("", "   ", append(parts, verdict))
 	}
 	switch {
 	case r.Changed():
@@ -60,7 +65,7 @@ func (p *page) replayed(r *results.Replay, widest int) {
 		p.unwrapped("re-enacted", "in "+Safe(r.Reenacted))
 	}
 	if r.Sealed.Ruleset != r.Now.Ruleset {
-		p.labelled("rules", "sealed by "+r.Sealed.Ruleset+", now "+r.Now.Ruleset)
+		p.labelled("rules", "sealed by "+digestStart(r.Sealed.Ruleset)+", now "+digestStart(r.Now.Ruleset))
 	}
 	for i, c := range r.Changes {
 		label := ""
@@ -68,7 +73,25 @@ func (p *page) replayed(r *results.Replay, widest int) {
 			label = "differs"
 		}
 		p.unwrapped(label, Safe(c.What))
-		p.unwrapped("", "  sealed "+fit(c.Sealed, maxChange))
-		p.unwrapped("", "  now    "+fit(c.Now, maxChange))
+		sealed, now := fromDifference(c.Sealed, c.Now)
+		p.unwrapped("", "  sealed "+fit(sealed, maxChange))
+		p.unwrapped("", "  now    "+fit(now, maxChange))
 	}
+}
+
+// fromDifference leaves out what two long texts begin with alike, but for a little before where they part: else both would be cut before it.
+func fromDifference(a, b string) (string, string) {
+	const before = 40 // bytes
+	same := 0
+	for same < min(len(a), len(b)) && a[same] == b[same] {
+		same++
+	}
+	from := same - before
+	for from > 0 && !utf8.RuneStart(a[from]) {
+		from--
+	}
+	if from <= 0 || max(len(a), len(b)) <= maxChange {
+		return a, b
+	}
+	return "…" + a[from:], "…" + b[from:]
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/culprit-rag/culprit/matrix/verdict"
@@ -48,6 +49,23 @@ func TestReplayedReport(t *testing.T) {
 		}
 		if !bytes.Equal(pages[0].Bytes(), pages[1].Bytes()) {
 			t.Errorf("%s: what is derived is drawn otherwise than what is read from its bytes", path)
+		}
+	}
+}
+
+// Two long texts are shown from where they part, in whole characters.
+func TestFromDifference(t *testing.T) {
+	long := strings.Repeat("é", 200)
+	for name, tc := range map[string]struct{ a, b, wantA, wantB string }{
+		"short":                {"pass", "fail", "pass", "fail"},
+		"part early":           {"a" + long, "b" + long, "a" + long, "b" + long},
+		"part late":            {long + "a", long + "b", "…" + strings.Repeat("é", 20) + "a", "…" + strings.Repeat("é", 20) + "b"},
+		"in a character":       {long + "é", long + "è", "…" + strings.Repeat("é", 20) + "é", "…" + strings.Repeat("é", 20) + "è"},
+		"one is the beginning": {long, long + "b", "…" + strings.Repeat("é", 20), "…" + strings.Repeat("é", 20) + "b"},
+		"one is empty":         {"", long, "", long},
+	} {
+		if a, b := fromDifference(tc.a, tc.b); a != tc.wantA || b != tc.wantB {
+			t.Errorf("%s: want %q and %q, got %q and %q", name, tc.wantA, tc.wantB, a, b)
 		}
 	}
 }

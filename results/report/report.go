@@ -334,7 +334,7 @@ func (p *page) exitLine(s *results.Summary) {
 			p.labelled("held", "undecided: "+held)
 		}
 	case s.Counts.Environment > 0:
-		p.labelled("unjudged", "errors of the environment in "+named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Environment }))
+		p.labelled("unjudged", "environment: "+named(s, func(c *results.CaseSummary) bool { return c.Outcome == verdict.Environment }))
 	case held != "":
 		p.labelled("held", "undecided: "+held)
 	case failing && undecided:

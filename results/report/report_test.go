@@ -153,7 +153,7 @@ func TestExitLineNamesWhatDecides(t *testing.T) {
 		{[]results.CaseSummary{undecided}, "  held       by none: every undecided case is risk: investigate\n"},
 		{[]results.CaseSummary{fails, undecided}, "  blocked    by none: every failing or undecided case is risk: investigate\n"},
 		{[]results.CaseSummary{fails, undecided, c("v", verdict.Inconclusive, matrix.RiskBlocking)}, "  held       undecided: v\n"},
-		{[]results.CaseSummary{undecided, c("e", verdict.Environment, matrix.RiskInvestigate)}, "  unjudged   errors of the environment in e\n"},
+		{[]results.CaseSummary{undecided, c("e", verdict.Environment, matrix.RiskInvestigate)}, "  unjudged   environment: e\n"},
 		{[]results.CaseSummary{fails, c("i", verdict.InvalidFixture, matrix.RiskBlocking), c("g", verdict.Fail, matrix.RiskBlocking)}, "  blocked    by i, g\n"},
 	} {
 		s := results.Summary{Cases: tt.cases}

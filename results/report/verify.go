@@ -62,8 +62,17 @@ func nameOf(path string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".zip"), ".bundle")
 }
 
+// otherCase names the case of a bundle whose file does not: who renames one would else choose what a reviewer reads.
+func otherCase(path, id string) []string {
+	if id == "" || id == nameOf(path) {
+		return nil
+	}
+	return []string{"case " + fitID(id, maxName)}
+}
+
 func (p *page) verified(v *results.Verification, widest int) {
 	parts := []string{p.mark(stateMarks[v.State]) + " " + p.bold(pad(fitID(nameOf(v.Path), maxName), widest)), stateNames[v.State]}
+	parts = append(parts, otherCase(v.Path, v.Case)...)
 	switch {
 	case v.Remade != "":
 		parts = append(parts, "sealed as "+fit(v.Verdict, maxName), "made again "+fit(v.Remade, maxName))
@@ -95,7 +104,7 @@ func (p *page) verified(v *results.Verification, widest int) {
 	if len(v.Problems) > 0 {
 		p.unwrapped("in", Safe(v.Path))
 	}
-	if v.Packed {
+	if v.Packed && v.State != results.StateMalformed && v.State != results.StateBroken {
 		p.labelled("form", "another program has compressed it: the file is not the one that was sealed; what it holds is held to its seal all the same")
 		p.unwrapped("", "→ culprit redact "+Safe(v.Path)+" --max-sensitivity restricted --out FOLDER")
 		p.labelled("", "writes the file that was sealed, byte for byte")
@@ -129,7 +138,8 @@ func bytesOf(n int64) string {
 
 func (p *page) proves(proves, not []string) {
 	if len(proves) == 0 {
-		proves = []string{"nothing"}
+		p.bullets("proves", []string{"nothing"})
+		return
 	}
 	p.bullets("proves", proves)
 	p.bullets("does not", not)

@@ -44,7 +44,7 @@ def read_bundle(path):
     return dict(members), packed
 
 def check_seal(files):
-    manifest = json.loads(files["manifest.json"])
+    manifest = json.loads(files.get("manifest.json") or need(False, "it holds no manifest.json", 2))
     need(manifest["schema"] == "culprit.bundle/v1", "manifest.json is of schema %r" % manifest["schema"])
     need(json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() == files["manifest.json"], "manifest.json is not canonical")
     withheld = {f["path"] for f in manifest["files"] if f.get("restricted")} - set(files)  # a redacted copy lacks them
@@ -130,7 +130,7 @@ def main(path, trusted=None, threshold="1", code=2):
         code = 1
         manifest = check_seal(files)
         check_journal(files["journal.jsonl"], manifest["journal"])
-        print("intact: case %s, %d files, %d records%s" % (manifest["case_id"], len(files), manifest["journal"]["records"], ", packed again" * packed))
+        print("intact: case %s, %d files, %d records%s" % (manifest["case_id"], len(files) - 2, manifest["journal"]["records"], ", packed again" * packed))
         code = 3
         if trusted:
             beside = re.sub(r"(\.zip)?/*$", ".zip.dsse.json", path, count=1)
