@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/matrix"
@@ -34,21 +33,26 @@ func (e *indexEmbedder) Embed(ctx context.Context, req adapters.EmbedRequest) (o
 			open = append(open, i)
 		}
 	}
-	for some := range slices.Chunk(open, e.most) {
-		ask := req
-		ask.Texts = make([]string, len(some))
-		for n, i := range some {
-			ask.Texts[n] = req.Texts[i]
+	for len(open) > 0 {
+		ask, some := req, open[:min(e.most, len(open))]
+		ask.Texts = nil
+		if again := e.kept.again(&req); again != "" {
+			some, ask.Texts = open[:min(e.most-1, len(open))], []string{again}
 		}
+		before := len(ask.Texts)
+		for _, i := range some {
+			ask.Texts = append(ask.Texts, req.Texts[i])
+		}
+		open = open[len(some):]
 		response, err := e.Embedder.Embed(ctx, ask)
 		if err == nil && e.kept.changed {
-			err = errors.New("the embedder answers with vectors of another width than those that an earlier run has paid for")
+			err = errors.New("the embedder answers otherwise than it answered an earlier run, whose vectors were paid for")
 		}
 		if err != nil {
 			return adapters.EmbedResponse{}, err
 		}
 		for n, i := range some {
-			out.Vectors[i] = response.Vectors[n]
+			out.Vectors[i] = response.Vectors[before+n]
 		}
 	}
 	return out, nil
@@ -88,7 +92,11 @@ func (b *backends) indexed(k *keptVectors, whole bool) error {
 		return nil
 	}
 	if k.earlier > 0 {
-		b.says = append(b.says, fmt.Sprintf("%d vectors of documents were paid for before by a run that was ended, and are not asked for again", k.earlier))
+		said := "%d vectors of documents were paid for before by a run that was ended, and are not asked for again"
+		if k.asked {
+			said += ", but for one that they are held to"
+		}
+		b.says = append(b.says, fmt.Sprintf(said, k.earlier))
 		b.ledger.shared.reuse(matrix.Asked{Role: matrix.RoleEmbedder, Reused: k.earlier})
 	}
 	b.says = append(b.says, k.says...)

@@ -37,8 +37,10 @@ type keptVectors struct {
 	own      *keptFile // nil: nothing is written yet
 	files    []*keptFile
 	known    map[onceKey]*keptVector
-	widths   map[string]*width // by the model that a request names
-	changed  bool              // the embedder answers with longer or shorter vectors than those of earlier processes that were used
+	widths   map[string]*width  // by the model that a request names
+	held     map[onceKey]string // by what a request asks for: a text whose vector an earlier process has paid for; "": it was asked again
+	asked    bool               // one of these was
+	changed  bool               // the embedder answers otherwise than it answered earlier processes, whose vectors were used
 	says     []string
 	earlier  int // vectors that earlier processes have paid for, and that were used
 	unlocked error
@@ -80,7 +82,7 @@ var keptName = regexp.MustCompile(`^vectors-[0-9a-f]{32}-[0-9]+\.kept$`)
 // newKept names the vectors of one embedder. Two embedders that may make different vectors of a text have different files.
 func newKept(dir string, e adapters.EmbedderInfo) *keptVectors {
 	of := keyOf(e.Adapter, e.Model, e.Dimensions, e.Revision)
-	return &keptVectors{dir: dir, of: fmt.Sprintf("vectors-%x-", of[:16]), known: map[onceKey]*keptVector{}, widths: map[string]*width{}}
+	return &keptVectors{dir: dir, of: fmt.Sprintf("vectors-%x-", of[:16]), known: map[onceKey]*keptVector{}, widths: map[string]*width{}, held: map[onceKey]string{}}
 }
 
 // keptKey is the key of one text of a request.
@@ -260,12 +262,53 @@ func (k *keptVectors) find(req *adapters.EmbedRequest, text string) ([]float32, 
 	}
 	if v.file != k.own {
 		k.earlier++
+		as := keptKey(req, "")
+		if _, there := k.held[as]; !there {
+			k.held[as] = text
+		}
 	}
 	if !v.used {
 		v.used = true
 		v.file.unused--
 	}
 	return vector, nil
+}
+
+// again returns a text whose vector an earlier process has paid for, once, "" where there is none: it is asked again together with what
+// nobody has paid for, since another model may answer under the same name by now, and an index must not be of two.
+func (k *keptVectors) again(req *adapters.EmbedRequest) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	as := keptKey(req, "")
+	text := k.held[as]
+	if text != "" {
+		k.held[as], k.asked = "", true
+	}
+	return text
+}
+
+// differs reports whether a text that an earlier process has paid for has another vector now.
+func (k *keptVectors) differs(v *keptVector, now []float32) bool {
+	if v == nil || v.file == k.own {
+		return false
+	}
+	_, was, err := v.file.record(v.at)
+	if err != nil {
+		return true
+	}
+	c := cosine(was, now)
+	return c != nil && c.Float() < sameVector
+}
+
+// disown forgets what earlier processes have left. The index is to be filled from its beginning.
+func (k *keptVectors) disown(format string, args ...any) {
+	k.say(format+": what that one has paid for is not used", args...)
+	for key, v := range k.known {
+		if v.file != k.own {
+			k.forget(key)
+		}
+	}
+	k.earlier, k.changed = 0, true
 }
 
 // forget leaves a vector to be asked for again.
@@ -288,13 +331,8 @@ func (k *keptVectors) fits(model string, numbers int) bool {
 	case w.answered:
 		return false
 	default:
-		k.say("the embedder answers with vectors of %d numbers, and an earlier run was answered with %d: what that one has paid for is not used", numbers, w.numbers)
-		for key, v := range k.known {
-			if v.file != k.own {
-				k.forget(key)
-			}
-		}
-		k.widths[model], k.earlier, k.changed = &width{numbers, true}, 0, true
+		k.disown("the embedder answers with vectors of %d numbers, and an earlier run was answered with %d", numbers, w.numbers)
+		k.widths[model] = &width{numbers, true}
 	}
 	return true
 }
@@ -314,6 +352,9 @@ func (k *keptVectors) keep(req *adapters.EmbedRequest, vectors [][]float32) erro
 			continue
 		}
 		key := keptKey(req, req.Texts[i])
+		if k.differs(k.known[key], v) {
+			k.disown("the embedder answers with another vector for a text than an earlier run was answered with, as another model does")
+		}
 		if k.known[key] != nil || added[key] != nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/culprit-rag/culprit/adapters"
 	"github.com/culprit-rag/culprit/results"
@@ -328,6 +332,81 @@ func TestKeptVectorsOfAnotherWidth(t *testing.T) {
 	}
 	if err := k.close(true); err != nil || len(keptNames(t, dir)) > 0 {
 		t.Errorf("left: %q, %v", keptNames(t, dir), err)
+	}
+}
+
+// otherModel embeds "text i" as [1, i, 0.5], or as another model does.
+type otherModel struct {
+	adapters.Embedder
+	other bool
+	asked [][]string
+}
+
+func (e *otherModel) Embed(_ context.Context, req adapters.EmbedRequest) (out adapters.EmbedResponse, err error) {
+	e.asked = append(e.asked, req.Texts)
+	for _, text := range req.Texts {
+		n, err := strconv.Atoi(strings.TrimPrefix(text, "text "))
+		if err != nil {
+			return out, err
+		}
+		v := []float32{1, float32(n), 0.5}
+		if e.other {
+			v = []float32{0.5, 1, -float32(n)}
+		}
+		out.Vectors = append(out.Vectors, v)
+	}
+	return out, nil
+}
+
+// TestKeptVectorsOfAnotherModel: with the first texts that nobody has paid for, one is asked again that somebody has. Where another model
+// answers behind the same name by now, no index is made of both.
+func TestKeptVectorsOfAnotherModel(t *testing.T) {
+	t.Parallel()
+	all := []string{"text 0", "text 1", "text 2", "text 3", "text 4"}
+	for name, tt := range map[string]struct {
+		left, most int
+		other      bool
+		asked      [][]string
+		earlier    int
+	}{
+		"the same":                {3, 2, false, [][]string{{"text 0", "text 3"}, {"text 4"}}, 3},
+		"the same, one by one":    {3, 1, false, [][]string{{"text 0"}, {"text 3"}, {"text 4"}}, 3},
+		"nothing is left to ask":  {5, 2, false, nil, 5},
+		"nothing was paid for":    {0, 5, true, [][]string{all}, 0},
+		"another":                 {3, 2, true, [][]string{{"text 0", "text 3"}, {"text 1", "text 2"}, {"text 4"}}, 0},
+		"another, in one request": {3, 5, true, [][]string{{"text 0", "text 3", "text 4"}, {"text 1", "text 2"}}, 0},
+		"another, and one by one": {3, 1, true, [][]string{{"text 0"}, {"text 1"}, {"text 2"}, {"text 3"}, {"text 4"}}, 0},
+		"another, nothing to ask": {5, 2, true, nil, 5}, // the comparison of stored vectors tells it, as of any index that is whole
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if tt.left > 0 {
+				leftKept(t, dir, tt.left)
+			}
+			inner := &otherModel{other: tt.other}
+			e := &indexEmbedder{keepingEmbedder{inner}, newKept(dir, adapters.EmbedderInfo{Model: "m"}), tt.most}
+			got, err := e.Embed(t.Context(), *keptRequest(all...))
+			if e.kept.changed != (tt.other && tt.asked != nil && tt.left > 0) || (err != nil) != e.kept.changed {
+				t.Fatalf("changed %v, %v", e.kept.changed, err)
+			}
+			if e.kept.changed {
+				e.kept.changed = false
+				if got, err = e.Embed(t.Context(), *keptRequest(all...)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, _ := (&otherModel{other: tt.other && tt.asked != nil}).Embed(t.Context(), *keptRequest(all...))
+			if diff := cmp.Diff(want.Vectors, got.Vectors); diff != "" {
+				t.Errorf("vectors (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.asked, inner.asked); diff != "" || e.kept.earlier != tt.earlier {
+				t.Errorf("%d are of earlier; asked (-want +got):\n%s", e.kept.earlier, diff)
+			}
+			if err := e.kept.close(true); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

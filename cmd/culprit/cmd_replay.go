@@ -83,7 +83,12 @@ were made of them bear random keys.`,
   culprit labels --ruleset > rules.yaml && culprit replay old-release/ --ruleset rules.yaml
   culprit replay long-haul-cabin.bundle.zip --as-backend --results reenacted/`,
 		Args: atLeastOne("bundle"),
-		RunE: func(c *cobra.Command, args []string) error { return a.replay(c.Context(), o, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.ruleset == "" && c.Flags().Changed("ruleset") { // such as an unset variable, by which other rules would decide than were meant
+				return usage("--ruleset: name a file, such as one that culprit labels --ruleset has printed")
+			}
+			return a.replay(c.Context(), o, args)
+		},
 	}
 	c.Flags().StringVar(&o.results, "results", defaultResults, "`folder` of the results, for ids of executions, and for what --as-backend makes")
 	c.Flags().StringVar(&o.evaluator, "evaluator", "current", "current: this program; bundled: refuse a bundle that was decided by other `rules`")
