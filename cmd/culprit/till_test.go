@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -28,15 +29,43 @@ type till struct {
 	asked int
 	bills []string // the idempotency key of each request
 	texts []string // that it embedded, those of a request one after the other
+	open  int      // connections
 	hook  func(n int)
 }
 
 func newTill(t *testing.T, delay time.Duration) *till {
 	t.Helper()
 	p := &till{delay: delay}
-	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
+	p.Server = httptest.NewUnstartedServer(http.HandlerFunc(p.serve))
+	p.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		switch state { //nolint:exhaustive // the others are between these
+		case http.StateNew:
+			p.open++
+		case http.StateClosed:
+			p.open--
+		}
+	}
+	p.Start()
 	t.Cleanup(p.Close)
 	return p
+}
+
+// quiet waits until what an ended process has sent is read and billed: a connection that it had opened may not be accepted yet.
+func (p *till) quiet(t *testing.T) {
+	t.Helper()
+	for since, until := time.Now(), time.Now().Add(30*time.Second); time.Since(since) < 20*time.Millisecond; time.Sleep(time.Millisecond) {
+		p.mu.Lock()
+		open := p.open
+		p.mu.Unlock()
+		if open > 0 {
+			since = time.Now()
+		}
+		if time.Now().After(until) {
+			t.Fatalf("%d connections of a process that has ended are open", open)
+		}
+	}
 }
 
 func (p *till) serve(w http.ResponseWriter, r *http.Request) {
@@ -316,6 +345,7 @@ func (p *till) killedAfter(t *testing.T, dir string, calls int, args ...string) 
 	}()
 	code = run.wait(t)
 	close(ended)
+	p.quiet(t)
 	if code == exitHeld && p.billed() > before {
 		t.Errorf("%d calls were made without a word", p.billed()-before)
 	}
